@@ -1,0 +1,1 @@
+"""Shapes to numbers: NumPy in, NumPy out, no torch."""

@@ -1,0 +1,72 @@
+"""How compiled loops are made and run: numba functions without the interpreter lock, on plain threads.
+
+numba's own thread layers are neither fork- nor thread-safe. A kernel here is single-threaded and releases
+the interpreter lock; the caller cuts its work into blocks and `run_blocks` spreads them over a thread
+pool. That is safe in forked DataLoader workers and in several threads at once, and because each block
+writes its own rows, the result never depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
+
+
+class _CompileNotice(event.Listener):  # type: ignore[misc]
+    """Say once per process that compilation has begun; a kernel read from the cache stays silent."""
+
+    def on_start(self, happening: event.Event) -> None:
+        dispatcher = happening.data["dispatcher"]
+        if dispatcher.py_func.__module__.startswith("fieldconv"):
+            event.unregister("numba:compile", self)
+            print("fieldconv: compiling kernels, kept for later runs …", file=sys.stderr, flush=True)
+
+    def on_end(self, happening: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _CompileNotice())
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first use, keep the machine code on disk, release the interpreter lock."""
+    compiled: Function = numba.njit(function, nogil=True, cache=True, error_model="numpy")
+    return compiled
+
+
+def num_threads() -> int:
+    """Threads to use: torch's setting once torch is loaded (1 in DataLoader workers), else all cores."""
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "get_num_threads"):
+        return int(torch.get_num_threads())
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+
+def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]]) -> list[Result]:
+    """Call ``function(*block)`` for every block, in parallel, and give the results in order.
+
+    Examples
+    --------
+    >>> run_blocks(lambda first, last: last - first, [(0, 2), (2, 7)])
+    [2, 5]
+    """
+    threads = num_threads()
+    if threads == 1 or len(blocks) == 1:
+        return [function(*block) for block in blocks]
+    key = (os.getpid(), threads)  # a forked child inherits no live threads, so it makes its own pool
+    pool = _pools.get(key)
+    if pool is None:
+        pool = _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="fieldconv")
+    return list(pool.map(lambda block: function(*block), blocks))

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 
@@ -37,9 +36,9 @@ class _CompileNotice(event.Listener):  # type: ignore[misc]
 event.register("numba:compile", _CompileNotice())
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use, keep the machine code on disk, release the interpreter lock."""
-    compiled: Function = numba.njit(function, nogil=True, cache=True, error_model="numpy")
+    compiled: Callable[..., Any] = numba.njit(function, nogil=True, cache=True, error_model="numpy")
     return compiled
 
 

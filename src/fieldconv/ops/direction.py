@@ -1,0 +1,61 @@
+"""Directions of tangent vectors, safe at zero: nothing here divides by a magnitude that may vanish."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def unit(x: Tensor) -> Tensor:
+    """u = x/|x|, and 0 where x is zero (or too small for a direction).
+
+    Scaled before squaring, so 1e30 does not overflow and 1e-30 does not vanish; the derivative at zero is
+    zero.
+
+    Parameters
+    ----------
+    x : complex Tensor
+
+    Returns
+    -------
+    complex Tensor of the same shape
+
+    Examples
+    --------
+    >>> unit(torch.tensor([2e30j, 0j])).tolist()
+    [1j, 0j]
+    """
+    parts = torch.view_as_real(x.resolve_conj())
+    scale = parts.detach().abs().amax(-1, keepdim=True)
+    directed = scale >= torch.finfo(parts.dtype).tiny
+    parts = torch.where(directed, parts / torch.where(directed, scale, 1.0), 0.0)
+    length = torch.where(directed, parts.square().sum(-1, keepdim=True), 1.0).sqrt()
+    return torch.view_as_complex(parts / length)
+
+
+def lift(x: Tensor, band_limit: int) -> Tensor:
+    """Y_m = x ū^m for m = −B … B: the features as each angular frequency sees them.
+
+    A zero vector has no direction: there Y_0 = x and the others vanish, with vanishing derivatives.
+
+    Parameters
+    ----------
+    x : complex Tensor, shape (n, C)
+    band_limit : int
+        B.
+
+    Returns
+    -------
+    complex Tensor, shape (n, 2B+1, C)
+
+    Examples
+    --------
+    >>> lift(torch.tensor([[2j]]), band_limit=1).flatten().tolist()
+    [(-2+0j), 2j, (2+0j)]
+    """
+    u = unit(x)
+    turned_back, turned_on = [x], [x]
+    for _ in range(band_limit):
+        turned_back.append(turned_back[-1] * u.conj())
+        turned_on.append(turned_on[-1] * u)
+    return torch.stack(turned_on[:0:-1] + turned_back, dim=1)

@@ -1,0 +1,73 @@
+"""The N radii on which filters are sampled, and linear interpolation between them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Spacing = Literal["linear", "equal_area"]
+
+
+def ring_radii(rings: int, spacing: Spacing = "linear") -> Tensor:
+    """Radii of the N filter rings, as fractions of the support radius ε.
+
+    ``"linear"``, the paper's, puts ring i at i/N; ``"equal_area"`` at √(i/N), so that the bands between
+    rings have equal areas. In both, i = 1 … N: the last ring lies on the rim and none is spent on the
+    centre, where nothing but the vertex itself is; inside the first ring a filter is constant.
+
+    Parameters
+    ----------
+    rings : int
+        N, at least 1.
+    spacing : "linear" or "equal_area"
+
+    Returns
+    -------
+    Tensor, shape (N,), float64
+
+    Examples
+    --------
+    >>> ring_radii(4).tolist()
+    [0.25, 0.5, 0.75, 1.0]
+    """
+    if rings < 1:
+        raise ValueError(f"rings must be at least 1, got {rings}.")
+    fractions = torch.arange(1, rings + 1, dtype=torch.float64) / rings
+    if spacing == "linear":
+        return fractions
+    if spacing == "equal_area":
+        return fractions.sqrt()
+    raise ValueError(f'spacing must be "linear" or "equal_area", got {spacing!r}.')
+
+
+def ring_weights(distance: Tensor, rings: int, spacing: Spacing = "linear") -> tuple[Tensor, Tensor]:
+    """Which ring lies below each distance, and how far on to the next one it is.
+
+    ψ is 1 − τ on ring ``lower`` and τ on ring ``lower + 1``: at most two weights differ from zero and they
+    sum to one. Distances below the first or above the last ring take that ring alone.
+
+    Parameters
+    ----------
+    distance : Tensor, shape (E,)
+        r/ε.
+
+    Returns
+    -------
+    lower : Tensor, shape (E,), int64, in 0 … max(N − 2, 0)
+    fraction : Tensor, shape (E,)
+        τ in [0, 1].
+
+    Examples
+    --------
+    >>> lower, fraction = ring_weights(torch.tensor([0.0, 0.375, 1.0]), rings=4)
+    >>> lower.tolist(), fraction.tolist()
+    ([0, 0, 2], [0.0, 0.5, 1.0])
+    """
+    radii = ring_radii(rings, spacing).to(distance)
+    if rings == 1:
+        return torch.zeros_like(distance, dtype=torch.int64), torch.zeros_like(distance)
+    lower = (torch.searchsorted(radii, distance.detach().contiguous(), right=True) - 1).clamp(0, rings - 2)
+    inner, outer = radii[lower], radii[lower + 1]
+    return lower, ((distance - inner) / (outer - inner)).clamp(0, 1)

@@ -1,0 +1,71 @@
+"""The residual block of field convolutions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from fieldconv.nn.field_conv import FieldConv
+from fieldconv.nn.tangent_linear import TangentLinear
+from fieldconv.nn.tangent_relu import TangentReLU
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+
+class FCResNetBlock(nn.Module):
+    r"""Two field convolutions, each followed by the non-linearity, around which the input is carried.
+
+    .. math:: Y = S X + \mathrm{ReLU}_{b_2}(\mathrm{ReLU}_{b_1}(X * f_1) * f_2)
+
+    with S the identity, or a complex matrix where the number of channels changes.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Vector channels.
+    rings, band_limit, filter, spacing
+        As in `FieldConv`.
+
+    Shapes
+    ------
+    - input (n, in_channels) complex, and the surface (or batch of surfaces) with n samples
+    - output (n, out_channels) complex
+
+    Examples
+    --------
+    >>> FCResNetBlock(16, 32).carry
+    TangentLinear(16, 32)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        rings: int = 6,
+        band_limit: int = 2,
+        filter: Literal["offset", "real", "complex"] = "offset",
+        spacing: Literal["linear", "equal_area"] = "linear",
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.conv1 = FieldConv(
+            in_channels, out_channels, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
+        )
+        self.conv2 = FieldConv(
+            out_channels, out_channels, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
+        )
+        self.relu1, self.relu2 = TangentReLU(out_channels), TangentReLU(out_channels)
+        same = in_channels == out_channels
+        self.carry = nn.Identity() if same else TangentLinear(in_channels, out_channels)
+        with torch.no_grad():
+            self.conv2.weight.mul_(0.5)  # so that the sum of the two paths hardly grows with depth
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Apply the block to the vector field ``x`` on ``surface``."""
+        y = self.relu1(self.conv1(x, surface))
+        y = self.relu2(self.conv2(y, surface))
+        return self.carry(x) + y  # type: ignore[no-any-return]

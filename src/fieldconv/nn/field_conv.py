@@ -1,0 +1,121 @@
+"""The field convolution."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from fieldconv.nn._complex import complex_matmul
+from fieldconv.ops import field_aggregate
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+
+class FieldConv(nn.Module):
+    r"""Field convolution (Eq. 7): each neighbour weights its vector by where it sees p from its own frame.
+
+    .. math::
+        (X * f)_o(p) = \sum_c \sum_{q \in \mathcal{N}_p} \sum_{|m| \le B} w_q \, \rho_q \,
+        e^{i(\phi_q + \varphi_{pq})} \, e^{i\beta_{|m|}} f_m(r_{qp}) \, e^{im(\theta_{qp} - \phi_q)}
+
+    with :math:`X_c(q) = \rho_q e^{i\phi_q}`. It is computed as a sum over edges that knows geometry only,
+    :math:`A[p,m,n,c]` of `fieldconv.ops.field_aggregate`, and one matrix product with the filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Vector channels.
+    rings : int
+        N radii at which the Fourier coefficients f_m(r) are learnt.
+    band_limit : int
+        Largest angular frequency B.
+    filter : "offset", "real" or "complex"
+        Real filters (f₋ₘ is the conjugate of fₘ) with learnt rotational offsets β, as in the paper:
+        N(2B+1) + B + 1 numbers for each pair of channels. Real filters alone: N(2B+1). Complex filters:
+        2N(2B+1).
+    spacing : "linear" or "equal_area"
+        Radii evenly spaced as in the paper, or so that the rings between them have equal areas.
+
+    Shapes
+    ------
+    - input (n, in_channels) complex, and the surface (or batch of surfaces) with n samples
+    - output (n, out_channels) complex
+
+    Examples
+    --------
+    >>> conv = FieldConv(1, 1, rings=6, band_limit=2)
+    >>> sum(parameter.numel() for parameter in conv.parameters())
+    33
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        rings: int = 6,
+        band_limit: int = 2,
+        filter: Literal["offset", "real", "complex"] = "offset",
+        spacing: Literal["linear", "equal_area"] = "linear",
+    ) -> None:
+        super().__init__()
+        if filter not in ("offset", "real", "complex"):
+            raise ValueError(f"filter is {filter!r}; choose one of offset, real, complex")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.rings, self.band_limit, self.filter, self.spacing = rings, band_limit, filter, spacing
+        frequencies = 2 * band_limit + 1
+        # Real filters: f₀, Re f₁ … Re f_B, Im f₁ … Im f_B. Complex: Re f₋B … Re f_B, Im f₋B … Im f_B.
+        parts = 2 * frequencies if filter == "complex" else frequencies
+        self.weight = nn.Parameter(torch.empty(parts, rings, in_channels, out_channels))
+        self.offset: Tensor | None = None
+        if filter == "offset":
+            self.offset = nn.Parameter(torch.empty(band_limit + 1, in_channels, out_channels))  # β
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw filters, all frequencies alike, that keep the mean squared magnitude of a smooth field.
+
+        In a smooth field the neighbours in ring n add up to the share ω_n of its area in the disc, and
+        only m = 0 survives, so |out|² ≈ C E|f|² Σ ω_n² |x|².
+        """
+        n = self.rings
+        squared_shares = (4 * n * n - 1) / (3 * n**3) if self.spacing == "linear" else 1 / n
+        deviation = (self.in_channels * squared_shares) ** -0.5
+        nn.init.normal_(self.weight, std=deviation / math.sqrt(2))
+        if self.filter != "complex":
+            nn.init.normal_(self.weight[0], std=deviation)  # f₀ has no imaginary part
+        if self.offset is not None:
+            nn.init.uniform_(self.offset, -math.pi, math.pi)
+
+    def coefficients(self) -> tuple[Tensor, Tensor]:
+        """Real and imaginary part of e^{iβ_|m|} f_m at each radius, each (2B+1, N, in, out), m from −B."""
+        if self.filter == "complex":
+            real, imaginary = self.weight.chunk(2)
+            return real, imaginary
+        b = self.band_limit
+        centre, cosine, sine = self.weight.split([1, b, b])
+        real = torch.cat([cosine.flip(0), centre, cosine])
+        imaginary = torch.cat([-sine.flip(0), torch.zeros_like(centre), sine])  # f₋ₘ = conj fₘ
+        if self.offset is None:
+            return real, imaginary
+        turn = torch.cat([self.offset[1:].flip(0), self.offset]).unsqueeze(1)
+        cos, sin = turn.cos(), turn.sin()
+        return cos * real - sin * imaginary, sin * real + cos * imaginary
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Convolve the vector field ``x`` on ``surface``."""
+        aggregated = field_aggregate(
+            x, surface, rings=self.rings, band_limit=self.band_limit, spacing=self.spacing
+        )  # A[p, m, n, c]
+        real, imaginary = self.coefficients()
+        return complex_matmul(aggregated.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.in_channels}, {self.out_channels}, rings={self.rings}, band_limit={self.band_limit}, "
+            f"filter={self.filter!r}, spacing={self.spacing!r}"
+        )

@@ -1,0 +1,91 @@
+"""From scalars to tangent vectors: the learned gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from fieldconv.nn._complex import complex_matmul, polar
+from fieldconv.ops import gradient_aggregate
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+
+class LearnedGradient(nn.Module):
+    r"""Lift scalars ξ to vectors whose magnitude and direction are learnt separately (supplement B).
+
+    .. math::
+        \Phi_o(p) &= \sum_k e^{i\beta_{ko}} \sum_q w_q (\xi_k(q) - \xi_k(p)) \, f^1_{ko}(r_{pq}) \,
+                     e^{i\theta_{pq}} \\
+        P_o(p) &= \sum_k \sum_q w_q \, \xi_k(q) \, f^2_{ko}(r_{pq}) \\
+        X_o(p) &= P_o(p)^2 \, \Phi_o(p) / |\Phi_o(p)|
+
+    The paper writes it for one function ξ; like any convolution, several functions are summed over.
+    X is zero where Φ is: there ξ has no direction.
+
+    Parameters
+    ----------
+    in_channels : int
+        Number k of scalar features.
+    out_channels : int
+        Number o of vector features.
+    rings : int
+        N radii at which the radial filters f¹ and f² are learnt.
+    spacing : "linear" or "equal_area"
+        Spacing of these radii.
+
+    Shapes
+    ------
+    - input (n, in_channels) real, and the surface (or batch of surfaces) with n samples
+    - output (n, out_channels) complex
+
+    Examples
+    --------
+    >>> lift = LearnedGradient(3, 16)
+    >>> sum(parameter.numel() for parameter in lift.parameters()) == 3 * 16 * (2 * 6 + 1)
+    True
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        rings: int = 6,
+        spacing: Literal["linear", "equal_area"] = "linear",
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.rings, self.spacing = rings, spacing
+        self.direction = nn.Parameter(torch.empty(rings, in_channels, out_channels))  # f¹
+        self.magnitude = nn.Parameter(torch.empty(rings, in_channels, out_channels))  # f²
+        self.offset = nn.Parameter(torch.empty(in_channels, out_channels))  # β
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw filters that give xyz on a surface of unit area a mean magnitude of about one.
+
+        |xyz|² is 1/4π on the unit-area sphere. The scale of f¹ cancels.
+        """
+        n = self.rings
+        squared_shares = (4 * n * n - 1) / (3 * n**3) if self.spacing == "linear" else 1 / n
+        nn.init.normal_(self.direction)
+        nn.init.normal_(self.magnitude, std=math.sqrt(4 * math.pi / squared_shares))
+        nn.init.uniform_(self.offset, -math.pi, math.pi)
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Lift the scalars ``x`` on ``surface``."""
+        gradients, means = gradient_aggregate(x, surface, rings=self.rings, spacing=self.spacing)
+        real = self.direction * self.offset.cos()
+        imaginary = self.direction * self.offset.sin()
+        phi = complex_matmul(gradients.flatten(1), real.flatten(0, 1), imaginary.flatten(0, 1))
+        magnitude = (means.flatten(1) @ self.magnitude.flatten(0, 1)).square()
+        _, direction = polar(phi)
+        return torch.view_as_complex(magnitude.unsqueeze(-1) * direction)
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, rings={self.rings}, spacing={self.spacing!r}"

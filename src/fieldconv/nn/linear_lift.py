@@ -1,0 +1,68 @@
+"""From scalars to tangent vectors: the plain linear lift."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from torch import Tensor, nn
+
+from fieldconv.nn.tangent_linear import TangentLinear
+from fieldconv.ops import gradient_aggregate
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+
+class LinearLift(nn.Module):
+    r"""Lift scalars ξ to vectors by a linear layer on their gradients, the simple stand-in of supplement B.
+
+    .. math::
+        X_o(p) = \sum_{k,n} W_{nko} \sum_q w_q (\xi_k(q) - \xi_k(p)) \, \psi_n(r_{pq}) \, e^{i\theta_{pq}},
+        \qquad W \in \mathbb{C}^{N \times K \times O}
+
+    A linear layer cannot turn scalars into tangent vectors by itself: it has no direction to give them that
+    would not depend on the frame. Differences to the neighbours have one, so the layer acts on these.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Scalar and vector features.
+    rings : int
+        N radii, with one gradient each.
+    spacing : "linear" or "equal_area"
+        Spacing of these radii.
+
+    Shapes
+    ------
+    - input (n, in_channels) real, and the surface (or batch of surfaces) with n samples
+    - output (n, out_channels) complex
+
+    Examples
+    --------
+    >>> LinearLift(3, 16, rings=6).linear
+    TangentLinear(18, 16)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        rings: int = 6,
+        spacing: Literal["linear", "equal_area"] = "linear",
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.rings, self.spacing = rings, spacing
+        self.linear = TangentLinear(rings * in_channels, out_channels)
+        # xyz differ by about a tenth within a support: start at magnitudes near one, as the rest expects.
+        nn.init.normal_(self.linear.weight, std=10 / math.sqrt(2))
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Lift the scalars ``x`` on ``surface``."""
+        gradients, _ = gradient_aggregate(x, surface, rings=self.rings, spacing=self.spacing)
+        return self.linear(gradients.flatten(1))  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, rings={self.rings}, spacing={self.spacing!r}"

@@ -19,12 +19,12 @@ What happens where the surface is not a smooth sheet:
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from .._compiled import kernel, num_threads, run_blocks
 from .mesh import Mesh, MeshError
@@ -102,8 +102,7 @@ def geodesic_discs(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> square = Mesh(np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     >>> discs = geodesic_discs(square, radius=1.2, sources=[0])
     >>> discs.targets, discs.distance
     (array([0, 1, 3]), array([0., 1., 1.]))
@@ -131,8 +130,7 @@ def tangent_frames(mesh: Mesh) -> tuple[Floats, Floats]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> square = Mesh(np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     >>> frames, normals = tangent_frames(square)
     >>> frames[0], normals[0]
     (array([1., 0., 0.]), array([0., 0., 1.]))
@@ -256,7 +254,9 @@ def _lay_fans(faces, twin, corner_angle, corner_offsets, corners):  # type: igno
                 corner, sense = _around(faces, twin, corner, sense, 1)
             fan_total[fans] = angle - start
             fan_open[fans] = is_open
-            if (is_open and angle - start > np.pi - 1e-9) or (not is_open and angle - start > 2 * np.pi + 1e-9):
+            if (is_open and angle - start > np.pi - 1e-9) or (
+                not is_open and angle - start > 2 * np.pi + 1e-9
+            ):
                 bends[vertex] = True
             fans += 1
         closed = fans == first_fan + 1 and not fan_open[first_fan]
@@ -299,7 +299,9 @@ def _vertex_ids(ids: ArrayLike | None, mesh: Mesh, what: str) -> Ints:
     if chosen.size == 0:
         chosen = chosen.astype(np.int64)
     if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
-        raise ValueError(f"{what} must be a list of vertex ids, not an array of {chosen.dtype} {chosen.shape}.")
+        raise ValueError(
+            f"{what} must be a list of vertex ids, not an array of {chosen.dtype} {chosen.shape}."
+        )
     if chosen.size and (chosen.min() < 0 or chosen.max() >= len(mesh.vertices)):
         raise MeshError(f"{what} name a vertex outside 0…{len(mesh.vertices) - 1}.")
     return chosen.astype(np.int64)
@@ -311,7 +313,7 @@ def _local_discs(chart: Charts, radius: float, sources: Ints, targets: Ints) -> 
     # Several blocks a thread even out the work; each costs scratch arrays of the mesh's size.
     count = min(8 * num_threads(), max(len(sources) // 16, 1))
     cuts = np.linspace(0, len(sources), count + 1).astype(np.int64)
-    blocks = [(chart, sources[a:b], float(radius), wanted) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    blocks = [(chart, sources[a:b], float(radius), wanted) for a, b in itertools.pairwise(cuts)]
     parts = run_blocks(_disc_block, blocks)
     counts, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Discs(sources, np.r_[0, np.cumsum(counts)], *columns)
@@ -323,15 +325,14 @@ def symmetric(discs: Discs) -> Discs:
     A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
     """
     count = len(discs.sources)
-    row = np.repeat(np.arange(count), np.diff(discs.offsets))
-    position = np.full(int(discs.sources.max(initial=-1)) + 1, -1)
+    position = np.full(int(max(discs.sources.max(initial=-1), discs.targets.max(initial=-1))) + 1, -1)
     position[discs.sources] = np.arange(count)
-    column = position[discs.targets]
-    pairs = sparse.csr_array((np.arange(1, len(row) + 1), (row, column)), shape=(count, count))
-    mirror = np.asarray(pairs.T.tocsr()[row, column]).ravel() - 1 if len(row) else row
+    row, column = np.repeat(np.arange(count), np.diff(discs.offsets)), position[discs.targets]
+    mirror = _mirror(discs.sources, discs.offsets, discs.targets, column)
     mutual = mirror >= 0
-    flipped = (row > column)[mutual]
-    speaker = np.where(row > column, mirror, np.arange(len(row)))[mutual]
+    upper = discs.centres > discs.targets
+    flipped = upper[mutual]
+    speaker = np.where(upper, mirror, np.arange(len(row)))[mutual]
     angle, transport = discs.angle[speaker], discs.transport[speaker]
     return Discs(
         discs.sources,
@@ -343,61 +344,67 @@ def symmetric(discs: Discs) -> Discs:
     )
 
 
+@kernel
+def _mirror(sources, offsets, targets, column):  # type: ignore[no-untyped-def]
+    """Index of the pair (target, source) for every pair (source, target), −1 where there is none."""
+    mirror = np.full(len(targets), -1)
+    for row in range(len(sources)):
+        for pair in range(offsets[row], offsets[row + 1]):
+            if column[pair] >= 0:
+                low, high = offsets[column[pair]], offsets[column[pair] + 1]
+                place = low + np.searchsorted(targets[low:high], sources[row])
+                if place < high and targets[place] == sources[row]:
+                    mirror[pair] = place
+    return mirror
+
+
 def wrapped(angle: Floats) -> Floats:
     """The same angle in [−π, π]."""
     return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
 
 
-class _Known(NamedTuple):
-    """What is known of each vertex, for the present source."""
-
-    distance: Floats
-    x: Floats  # end of the path, unrolled in the source's tangent plane
-    y: Floats
-    carried: Floats  # transport from the source
-    incoming: Floats  # fan angle from which the path arrives
-    incoming_fan: Ints
-    settled: NDArray[np.bool_]
-    seen: Ints
-    seen_count: Ints  # (1,)
-    corner_best: Floats  # shortest light each corner has received …
-    corner_from: Floats  # … and the angle it came from
-    corner_seen: Ints
-    corner_count: Ints  # (1,)
-
-
-class _Queue(NamedTuple):
-    """Wedges of light and vertices about to send light, nearest first (a binary heap).
-
-    A wedge's plane has its origin at the vertex the light comes from. ``rays``: left and right end of the
-    edge it crosses, then its left and right bounding ray, then the length of the path behind its origin.
-    ``ids``: the corner it will meet next, its origin, the corner it left the origin through, and whether
-    the crossed edge's left end is the next corner's first neighbour.
-    """
-
-    key: Floats
-    item: Ints  # a wedge, or −1 − vertex
-    rays: Floats  # (room, 9)
-    ids: Ints  # (room, 4)
-    size: Ints  # (2,) length of the heap, number of wedges
-
-
 @kernel
 def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
-    """Discs of some sources: pair counts, targets, distances, directions, transports."""
-    vertices, corners = len(chart.scale), len(chart.twin)
-    known = _Known(
-        np.full(vertices, np.inf), np.zeros(vertices), np.zeros(vertices), np.zeros(vertices),
-        np.zeros(vertices), np.zeros(vertices, np.int64), np.zeros(vertices, np.bool_),
-        np.empty(vertices, np.int64), np.zeros(1, np.int64),
-        np.full(corners, np.inf), np.zeros(corners), np.empty(corners, np.int64), np.zeros(1, np.int64),
-    )  # fmt: skip
-    queue = _Queue(
-        np.empty(1024), np.empty(1024, np.int64), np.empty((1024, 9)), np.empty((1024, 4), np.int64),
-        np.zeros(2, np.int64),
-    )  # fmt: skip
-    # The most one step can add, so that room is checked once a step.
-    most = 16 + 4 * np.diff(chart.corner_offsets).max() * _most_sheets(chart.twin)
+    """Discs of some sources: pair counts, targets, distances, directions, transports.
+
+    One function, because handing arrays from one compiled function to another costs more than the work.
+    A step takes the nearest item from the heap: a wedge of light about to cross an edge, or a vertex about
+    to send light. Either yields `arrivals` (straight stretches that end at a vertex) and `beams` (light that
+    leaves a face by an edge); both are then judged, and what survives goes on the heap.
+    """
+    twin, facing_length, corner_angle = chart.twin, chart.facing_length, chart.corner_angle
+    apex_along, apex_height = chart.apex_along, chart.apex_height
+    edge_angle, turn, fan, scale, bends = chart.edge_angle, chart.turn, chart.fan, chart.scale, chart.bends
+    fan_total, fan_open = chart.fan_total, chart.fan_open
+    corner_offsets, corners = chart.corner_offsets, chart.corners
+    vertex_of = chart.faces.ravel()
+    vertices = len(scale)
+    slack = 1e-11 * radius
+
+    # What is known of each vertex, for the present source.
+    distance = np.full(vertices, np.inf)
+    unrolled_x, unrolled_y = np.zeros(vertices), np.zeros(vertices)  # end of the path in the source's plane
+    carried = np.zeros(vertices)  # transport from the source
+    incoming = np.zeros(vertices)  # fan angle from which the path arrives
+    incoming_fan = np.zeros(vertices, np.int64)
+    settled = np.zeros(vertices, np.bool_)
+    seen = np.empty(vertices, np.int64)
+    # The shortest light each corner has received, and the angle it came from.
+    corner_best = np.full(len(twin), np.inf)
+    corner_from = np.zeros(len(twin))
+    corner_seen = np.empty(len(twin), np.int64)
+
+    # A wedge: left end and right end of the edge it crosses, left and right bounding ray, length behind its
+    # origin; the corner it meets next, its origin, the corner it left the origin through, and whether the
+    # edge's left end is the next corner's first neighbour.
+    rays, ids = np.empty((1024, 9)), np.empty((1024, 4), np.int64)
+    heap_key, heap_item = np.empty(1024), np.empty(1024, np.int64)
+    # The most one step can yield.
+    most = max(4 * np.diff(corner_offsets).max(), 4)
+    arrival_ids, arrival = np.empty((most, 2), np.int64), np.empty((most, 3))
+    beam_ids, beams = np.empty((most, 3), np.int64), np.empty((most, 10))
+    sheets = _most_sheets(twin)
+    fresh_key, fresh_item = np.empty(most * (sheets + 1)), np.empty(most * (sheets + 1), np.int64)
 
     counts = np.zeros(len(sources), np.int64)
     targets = np.empty(max(64 * len(sources), 64), np.int64)
@@ -405,41 +412,270 @@ def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
     pairs = 0
     for number in range(len(sources)):
         source = sources[number]
-        queue.size[:] = 0
-        known.seen_count[0], known.corner_count[0] = 1, 0
-        known.seen[0] = source
-        known.distance[source] = known.x[source] = known.y[source] = known.carried[source] = 0.0
-        _push(queue, 0.0, -1 - source)
-        while queue.size[0] > 0:
-            if max(queue.size[0], queue.size[1]) + most > len(queue.key):
-                queue = _with_more_room(queue, most)
-            key, item = _pop(queue)
-            if item >= 0:
-                _cross(chart, known, queue, item, radius)
-            elif not known.settled[-1 - item] and key <= known.distance[-1 - item]:
-                _send_from(chart, known, queue, -1 - item, source, radius)
+        seen_count, corner_count, wedges, heap_size = 1, 0, 0, 1
+        seen[0] = source
+        distance[source] = unrolled_x[source] = unrolled_y[source] = carried[source] = 0.0
+        heap_key[0], heap_item[0] = 0.0, -1 - source
 
-        seen = known.seen[: known.seen_count[0]]
-        found = np.sort(seen[wanted[seen]])
-        counts[number] = len(found)
-        if pairs + len(found) > len(targets):
-            room = 2 * len(targets) + len(found)
-            more_targets, more_values = np.empty(room, np.int64), np.empty((3, room))
+        while heap_size > 0:
+            key, item = heap_key[0], heap_item[0]
+            heap_size -= 1
+            last_key, last_item = heap_key[heap_size], heap_item[heap_size]
+            place = 0
+            while 2 * place + 1 < heap_size:
+                child = 2 * place + 1
+                if child + 1 < heap_size and heap_key[child + 1] < heap_key[child]:
+                    child += 1
+                if heap_key[child] >= last_key:
+                    break
+                heap_key[place], heap_item[place] = heap_key[child], heap_item[child]
+                place = child
+            heap_key[place], heap_item[place] = last_key, last_item
+            arrivals = beam_count = fresh = 0
+
+            if item < 0:
+                # Light from a vertex: everywhere from the source, else into the shadow behind it.
+                origin = -1 - item
+                if settled[origin] or key > distance[origin]:
+                    continue
+                settled[origin] = True
+                for slot in range(corner_offsets[origin], corner_offsets[origin + 1]):
+                    root = corners[slot]
+                    width = corner_angle[root]
+                    first, second = _beside(root, 1), _beside(root, 2)
+                    right_length, left_length = facing_length[second], facing_length[first]
+                    for side in range(2):
+                        if origin == source or fan[root] != incoming_fan[origin]:
+                            low, high = 0.0, width if side == 0 else -1.0
+                        else:
+                            low, high = _shadow(
+                                width, edge_angle[root], turn[root], incoming[origin],
+                                fan_total[fan[root]], fan_open[fan[root]], side,
+                            )  # fmt: skip
+                        if high < low - 1e-9:
+                            continue
+                        # Straight along the corner's edges, where they are lit. Seen from the other end,
+                        # the way back is its second edge in this face, or its first.
+                        if low < 1e-9:
+                            arrival_ids[arrivals, 0], arrival_ids[arrivals, 1] = root, first
+                            arrival[arrivals, 0], arrival[arrivals, 1] = 0.0, right_length
+                            arrival[arrivals, 2] = edge_angle[first] + turn[first] * corner_angle[first]
+                            arrivals += 1
+                        if high > width - 1e-9:
+                            arrival_ids[arrivals, 0], arrival_ids[arrivals, 1] = root, second
+                            arrival[arrivals, 0], arrival[arrivals, 1] = width, left_length
+                            arrival[arrivals, 2] = edge_angle[second]
+                            arrivals += 1
+                        if high - low > 1e-12:
+                            beam_ids[beam_count, 0], beam_ids[beam_count, 1] = root, root
+                            beam_ids[beam_count, 2] = second
+                            beam = beams[beam_count]
+                            beam[0], beam[1] = left_length * np.cos(width), left_length * np.sin(width)
+                            beam[2], beam[3] = right_length, 0.0
+                            beam[4], beam[5] = np.cos(high), np.sin(high)
+                            beam[6], beam[7] = np.cos(low), np.sin(low)
+                            beam_count += 1
+            else:
+                # A wedge crosses an edge: unfold the face behind it, light its far corner.
+                ray = rays[item]
+                apex, origin, root, left_is_first = (
+                    ids[item, 0],
+                    ids[item, 1],
+                    ids[item, 2],
+                    ids[item, 3] == 1,
+                )
+                left_x, left_y, right_x, right_y = ray[0], ray[1], ray[2], ray[3]
+                first, second = _beside(apex, 1), _beside(apex, 2)
+                left, right = (first, second) if left_is_first else (second, first)
+                along = apex_along[apex] if left_is_first else 1.0 - apex_along[apex]
+                edge_x, edge_y = right_x - left_x, right_y - left_y
+                x = left_x + along * edge_x - apex_height[apex] * edge_y
+                y = left_y + along * edge_y + apex_height[apex] * edge_x
+                length = np.sqrt(x * x + y * y)
+                light_on_left = x * ray[5] - y * ray[4]  # > 0: the left ray passes left of the apex
+                light_on_right = ray[6] * y - ray[7] * x
+                goes_left, goes_right = light_on_left > 0, light_on_right > 0
+                # A path straight through a vertex lies on the rim of two wedges: not to slip between them.
+                rim = -1e-11 * length
+                if light_on_left >= rim * (abs(ray[4]) + abs(ray[5])) and light_on_right >= rim * (
+                    abs(ray[6]) + abs(ray[7])
+                ):
+                    total = ray[8] + length
+                    # Angle at the apex between its left edge and the way back to the origin.
+                    to_left_x, to_left_y = left_x - x, left_y - y
+                    back = np.arctan2(abs(to_left_x * y - to_left_y * x), -(to_left_x * x + to_left_y * y))
+                    from_first = back if left_is_first else corner_angle[apex] - back
+                    if total < distance[vertex_of[apex]]:
+                        arrival_ids[0, 0], arrival_ids[0, 1] = root, apex
+                        arrival[0, 0], arrival[0, 1] = np.arctan2(y, x), length
+                        arrival[0, 2] = edge_angle[apex] + turn[apex] * from_first
+                        arrivals = 1
+                    # Of all the light that reaches a corner, only the shortest matters on both its sides.
+                    if goes_left and goes_right:
+                        if total < corner_best[apex]:
+                            if corner_best[apex] == np.inf:
+                                corner_seen[corner_count] = apex
+                                corner_count += 1
+                            corner_best[apex], corner_from[apex] = total, from_first
+                        elif total > corner_best[apex] + slack:
+                            if (from_first < corner_from[apex]) == left_is_first:
+                                goes_right = False
+                            else:
+                                goes_left = False
+                if goes_left:
+                    beam = beams[0]
+                    beam_ids[0, 0], beam_ids[0, 1], beam_ids[0, 2] = right, root, left
+                    beam[0], beam[1], beam[2], beam[3], beam[4], beam[5] = (
+                        left_x,
+                        left_y,
+                        x,
+                        y,
+                        ray[4],
+                        ray[5],
+                    )
+                    beam[6], beam[7] = (x, y) if light_on_right > 0 else (ray[6], ray[7])
+                    beam[8], beam[9] = right_x, right_y
+                    beam_count = 1
+                if goes_right:
+                    beam = beams[beam_count]
+                    beam_ids[beam_count, 0], beam_ids[beam_count, 1], beam_ids[beam_count, 2] = (
+                        left,
+                        root,
+                        apex,
+                    )
+                    beam[0], beam[1], beam[2], beam[3], beam[6], beam[7] = (
+                        x,
+                        y,
+                        right_x,
+                        right_y,
+                        ray[6],
+                        ray[7],
+                    )
+                    beam[4], beam[5] = (x, y) if light_on_left > 0 else (ray[4], ray[5])
+                    beam[8], beam[9] = left_x, left_y
+                    beam_count += 1
+
+            behind = distance[origin]
+            for number_here in range(arrivals):
+                root, corner = arrival_ids[number_here, 0], arrival_ids[number_here, 1]
+                length, back = arrival[number_here, 1], arrival[number_here, 2]
+                target = vertex_of[corner]
+                total = behind + length
+                if total > radius or total >= distance[target] - 1e-13 * radius:
+                    continue
+                if distance[target] == np.inf:
+                    seen[seen_count] = target
+                    seen_count += 1
+                distance[target] = total
+                incoming[target], incoming_fan[target] = back, fan[corner]
+                # Bends are unrolled too: the direction to the target is that of the chord.
+                outgoing = scale[origin] * (edge_angle[root] + turn[root] * arrival[number_here, 0])
+                direction = outgoing - carried[origin]
+                unrolled_x[target] = unrolled_x[origin] + length * np.cos(direction)
+                unrolled_y[target] = unrolled_y[origin] + length * np.sin(direction)
+                carried[target] = carried[origin] + scale[target] * back + np.pi - outgoing
+                if bends[target]:
+                    fresh_key[fresh], fresh_item[fresh] = total, -1 - target
+                    fresh += 1
+
+            for number_here in range(beam_count):
+                facing, root, left = (
+                    beam_ids[number_here, 0],
+                    beam_ids[number_here, 1],
+                    beam_ids[number_here, 2],
+                )
+                beam = beams[number_here]
+                left_x, left_y = beam[0], beam[1]
+                edge_x, edge_y = beam[2] - left_x, beam[3] - left_y
+                edge = facing_length[facing]
+                if edge == 0.0:
+                    continue
+                # The lit part of the edge, as fractions from its left end.
+                slope = beam[4] * edge_y - beam[5] * edge_x
+                begin = (beam[5] * left_x - beam[4] * left_y) / slope if slope < 0 else 0.0
+                slope = beam[6] * edge_y - beam[7] * edge_x
+                end = (beam[7] * left_x - beam[6] * left_y) / slope if slope < 0 else 1.0
+                begin = min(max(begin, 0.0), 1.0)
+                end = min(max(end, begin), 1.0)
+                foot = min(max(-(left_x * edge_x + left_y * edge_y) / (edge * edge), begin), end)
+                foot_x, foot_y = left_x + foot * edge_x, left_y + foot * edge_y
+                nearest = behind + np.sqrt(foot_x * foot_x + foot_y * foot_y)
+                if nearest > radius:
+                    continue
+                left_vertex = vertex_of[left]
+                if item >= 0:
+                    # If the far rim of the lit part is nearer by way of a vertex of this face, so is all
+                    # of it (Xin and Wang 2009): shortest paths do not cross.
+                    begin_x, begin_y = left_x + begin * edge_x, left_y + begin * edge_y
+                    end_x, end_y = left_x + end * edge_x, left_y + end * edge_y
+                    to_begin = behind + np.sqrt(begin_x * begin_x + begin_y * begin_y) - slack
+                    to_end = behind + np.sqrt(end_x * end_x + end_y * end_y) - slack
+                    right = 9 * (facing // 3) + 3 - facing - left
+                    if distance[left_vertex] + end * edge < to_end:
+                        continue
+                    if distance[vertex_of[right]] + (1.0 - begin) * edge < to_begin:
+                        continue
+                    # The vertex opposite is on the right of light that turned left, and the other way round.
+                    if left != apex:
+                        gap_x, gap_y, limit = beam[8] - begin_x, beam[9] - begin_y, to_begin
+                    else:
+                        gap_x, gap_y, limit = beam[8] - end_x, beam[9] - end_y, to_end
+                    if distance[vertex_of[facing]] + np.sqrt(gap_x * gap_x + gap_y * gap_y) < limit:
+                        continue
+                other = twin[facing]
+                while other != facing:
+                    if wedges == len(rays):
+                        more_rays, more_ids = np.empty((2 * wedges, 9)), np.empty((2 * wedges, 4), np.int64)
+                        more_rays[:wedges], more_ids[:wedges] = rays, ids
+                        rays, ids = more_rays, more_ids
+                    ray = rays[wedges]
+                    for column in range(8):
+                        ray[column] = beam[column]
+                    ray[8] = behind
+                    ids[wedges, 0], ids[wedges, 1], ids[wedges, 2] = other, origin, root
+                    ids[wedges, 3] = 1 if vertex_of[_beside(other, 1)] == left_vertex else 0
+                    fresh_key[fresh], fresh_item[fresh] = nearest, wedges
+                    fresh += 1
+                    wedges += 1
+                    other = twin[other]
+
+            if heap_size + fresh > len(heap_key):
+                more_key = np.empty(2 * len(heap_key) + fresh)
+                more_item = np.empty(len(more_key), np.int64)
+                more_key[:heap_size], more_item[:heap_size] = heap_key[:heap_size], heap_item[:heap_size]
+                heap_key, heap_item = more_key, more_item
+            for number_here in range(fresh):
+                key = fresh_key[number_here]
+                place = heap_size
+                heap_size += 1
+                while place > 0 and heap_key[(place - 1) // 2] > key:
+                    heap_key[place], heap_item[place] = (
+                        heap_key[(place - 1) // 2],
+                        heap_item[(place - 1) // 2],
+                    )
+                    place = (place - 1) // 2
+                heap_key[place], heap_item[place] = key, fresh_item[number_here]
+
+        found = np.sort(seen[:seen_count])
+        if pairs + seen_count > len(targets):
+            more_targets = np.empty(2 * len(targets) + seen_count, np.int64)
+            more_values = np.empty((3, len(more_targets)))
             more_targets[:pairs], more_values[:, :pairs] = targets[:pairs], values[:, :pairs]
             targets, values = more_targets, more_values
+        before = pairs
         for target in found:
-            targets[pairs] = target
-            values[0, pairs] = known.distance[target]
-            values[1, pairs] = np.arctan2(known.y[target], known.x[target])
-            turned = known.carried[target]
-            values[2, pairs] = turned - 2 * np.pi * np.round(turned / (2 * np.pi))
-            pairs += 1
-
-        for vertex in seen:
-            known.distance[vertex] = np.inf
-            known.settled[vertex] = False
-        for corner in known.corner_seen[: known.corner_count[0]]:
-            known.corner_best[corner] = np.inf
+            if wanted[target]:
+                targets[pairs] = target
+                values[0, pairs] = distance[target]
+                values[1, pairs] = np.arctan2(unrolled_y[target], unrolled_x[target])
+                turned = carried[target]
+                values[2, pairs] = turned - 2 * np.pi * np.round(turned / (2 * np.pi))
+                pairs += 1
+            distance[target] = np.inf
+            settled[target] = False
+        counts[number] = pairs - before
+        for place in range(corner_count):
+            corner_best[corner_seen[place]] = np.inf
     return (
         counts, targets[:pairs].copy(), values[0, :pairs].copy(), values[1, :pairs].copy(),
         values[2, :pairs].copy(),
@@ -447,205 +683,23 @@ def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _send_from(chart, known, queue, origin, source, radius):  # type: ignore[no-untyped-def]
-    """Light from a vertex: everywhere from the source, into the shadow from where a path may bend."""
-    known.settled[origin] = True
-    behind = known.distance[origin]
-    flat = chart.faces.ravel()
-    for slot in range(chart.corner_offsets[origin], chart.corner_offsets[origin + 1]):
-        corner = chart.corners[slot]
-        width = chart.corner_angle[corner]
-        first, second = _beside(corner, 1), _beside(corner, 2)
-        right, left = chart.facing_length[second], chart.facing_length[first]
-        for side in range(2):
-            if origin == source:
-                low, high = 0.0, width if side == 0 else -1.0
-            else:
-                low, high = _shadow(chart, corner, known.incoming[origin], known.incoming_fan[origin], side)
-            if high < low - 1e-9:
-                continue
-            # Straight along the corner's two edges, where they are lit. The way back is the end's second
-            # edge in this face, or its first.
-            if low < 1e-9:
-                back = chart.edge_angle[first] + chart.turn[first] * chart.corner_angle[first]
-                _reach(chart, known, queue, origin, corner, 0.0, right, first, back, radius)
-            if high > width - 1e-9:
-                back = chart.edge_angle[second]
-                _reach(chart, known, queue, origin, corner, width, left, second, back, radius)
-            if high - low > 1e-12:
-                _send(
-                    chart, known, queue, radius, corner, origin, corner, behind, flat[second], flat[first],
-                    left * np.cos(width), left * np.sin(width), right, 0.0,
-                    np.cos(high), np.sin(high), np.cos(low), np.sin(low), -1, 0.0, 0.0, 0,
-                )  # fmt: skip
-
-
-@kernel
-def _shadow(chart, corner, incoming, incoming_fan, side):  # type: ignore[no-untyped-def]
+def _shadow(width, first_angle, turn, incoming, fan_total, fan_open, side):  # type: ignore[no-untyped-def]
     """Part (low, high) of a corner, from its first edge, that no straight path reaches past its vertex.
 
     A shortest path leaves at least π on either side. In an open fan that may hold on both sides of the
     incoming path, hence ``side``; an empty part has high < low.
     """
-    width, fan = chart.corner_angle[corner], chart.fan[corner]
-    start = chart.edge_angle[corner] - (0.0 if chart.turn[corner] > 0 else width)
-    if fan != incoming_fan:  # another sheet of a non-manifold vertex: all of it
-        return 0.0, width if side == 0 else -1.0
-    if chart.fan_open[fan]:
-        if side == 0:
-            low, high = max(incoming + np.pi - start, 0.0), width
-        else:
-            low, high = 0.0, min(incoming - np.pi - start, width)
+    start = first_angle if turn > 0 else first_angle - width
+    if fan_open and side == 0:
+        low, high = max(incoming + np.pi - start, 0.0), width
+    elif fan_open:
+        low, high = 0.0, min(incoming - np.pi - start, width)
+    elif side == 0:
+        begin = (start - incoming) % fan_total
+        low, high = max(np.pi - begin, 0.0), min(fan_total - np.pi - begin, width)
     else:
-        if side == 1:
-            return 0.0, -1.0
-        begin = (start - incoming) % chart.fan_total[fan]
-        low = max(np.pi - begin, 0.0)
-        high = min(chart.fan_total[fan] - np.pi - begin, width)
-    if chart.turn[corner] < 0:
-        return width - high, width - low
-    return low, high
-
-
-@kernel
-def _cross(chart, known, queue, item, radius):  # type: ignore[no-untyped-def]
-    """Unfold the face behind the edge a wedge has reached, light its far corner, pass the light on."""
-    rays, ids = queue.rays, queue.ids
-    apex, origin, root, left_is_first = ids[item, 0], ids[item, 1], ids[item, 2], ids[item, 3]
-    left_x, left_y, right_x, right_y = rays[item, 0], rays[item, 1], rays[item, 2], rays[item, 3]
-    ray_left_x, ray_left_y = rays[item, 4], rays[item, 5]
-    ray_right_x, ray_right_y = rays[item, 6], rays[item, 7]
-    behind = rays[item, 8]
-    first, second = _beside(apex, 1), _beside(apex, 2)
-    left, right = (first, second) if left_is_first else (second, first)
-
-    along = chart.apex_along[apex] if left_is_first else 1.0 - chart.apex_along[apex]
-    edge_x, edge_y = right_x - left_x, right_y - left_y
-    x = left_x + along * edge_x - chart.apex_height[apex] * edge_y
-    y = left_y + along * edge_y + chart.apex_height[apex] * edge_x
-    length = np.sqrt(x * x + y * y)
-    light_on_left = x * ray_left_y - y * ray_left_x  # > 0: the left ray passes left of the apex
-    light_on_right = ray_right_x * y - ray_right_y * x
-    goes_left, goes_right = light_on_left > 0, light_on_right > 0
-    # A path straight through a vertex lies on the rim of two wedges and must not slip between them.
-    rim = -1e-11 * length
-    lit = light_on_left >= rim * (abs(ray_left_x) + abs(ray_left_y)) and light_on_right >= rim * (
-        abs(ray_right_x) + abs(ray_right_y)
-    )
-    if lit:
-        # Angle at the apex between its left edge and the way back to the origin.
-        to_left_x, to_left_y = left_x - x, left_y - y
-        back = np.arctan2(abs(to_left_x * y - to_left_y * x), -(to_left_x * x + to_left_y * y))
-        from_first = back if left_is_first else chart.corner_angle[apex] - back
-        incoming = chart.edge_angle[apex] + chart.turn[apex] * from_first
-        _reach(chart, known, queue, origin, root, np.arctan2(y, x), length, apex, incoming, radius)
-        # Of all the light that reaches a corner, only the shortest can matter on both sides of it.
-        if goes_left and goes_right:
-            total = behind + length
-            if total < known.corner_best[apex]:
-                if known.corner_best[apex] == np.inf:
-                    known.corner_seen[known.corner_count[0]] = apex
-                    known.corner_count[0] += 1
-                known.corner_best[apex], known.corner_from[apex] = total, from_first
-            elif total > known.corner_best[apex] + 1e-11 * radius:
-                nearer_first = from_first < known.corner_from[apex]
-                if nearer_first == (left_is_first == 1):
-                    goes_right = False
-                else:
-                    goes_left = False
-
-    flat = chart.faces.ravel()
-    tip, left_vertex, right_vertex = flat[apex], flat[left], flat[right]
-    if goes_left:
-        bound_x, bound_y = (x, y) if light_on_right > 0 else (ray_right_x, ray_right_y)
-        _send(
-            chart, known, queue, radius, right, origin, root, behind, left_vertex, tip,
-            left_x, left_y, x, y, ray_left_x, ray_left_y, bound_x, bound_y, right_vertex, right_x, right_y, 1,
-        )  # fmt: skip
-    if goes_right:
-        bound_x, bound_y = (x, y) if light_on_left > 0 else (ray_left_x, ray_left_y)
-        _send(
-            chart, known, queue, radius, left, origin, root, behind, tip, right_vertex,
-            x, y, right_x, right_y, bound_x, bound_y, ray_right_x, ray_right_y, left_vertex, left_x, left_y, 0,
-        )  # fmt: skip
-
-
-@kernel
-def _reach(chart, known, queue, origin, root, direction, length, corner, incoming, radius):  # type: ignore[no-untyped-def]
-    """A straight stretch from ``origin`` arrives at the vertex of ``corner``: keep it if it is shorter."""
-    target = chart.faces[corner // 3, corner % 3]
-    total = known.distance[origin] + length
-    if total > radius or total >= known.distance[target] - 1e-13 * radius:
-        return
-    if known.distance[target] == np.inf:
-        known.seen[known.seen_count[0]] = target
-        known.seen_count[0] += 1
-    outgoing = chart.scale[origin] * (chart.edge_angle[root] + chart.turn[root] * direction)
-    known.distance[target] = total
-    known.incoming[target], known.incoming_fan[target] = incoming, chart.fan[corner]
-    # Bends are unrolled too: the direction to the target is that of the chord.
-    unrolled = outgoing - known.carried[origin]
-    known.x[target] = known.x[origin] + length * np.cos(unrolled)
-    known.y[target] = known.y[origin] + length * np.sin(unrolled)
-    known.carried[target] = known.carried[origin] + chart.scale[target] * incoming + np.pi - outgoing
-    if chart.bends[target]:
-        _push(queue, total, -1 - target)
-
-
-@kernel
-def _send(  # type: ignore[no-untyped-def]
-    chart, known, queue, radius, facing, origin, root, behind, left_vertex, right_vertex,
-    left_x, left_y, right_x, right_y, ray_left_x, ray_left_y, ray_right_x, ray_right_y,
-    third_vertex, third_x, third_y, third_is_right,
-):  # fmt: skip
-    """Queue the light that leaves a face by the edge ``facing`` faces, unless it can be no shortest path."""
-    edge_x, edge_y = right_x - left_x, right_y - left_y
-    squared = edge_x * edge_x + edge_y * edge_y
-    if squared == 0.0:
-        return
-    # The lit part of the edge, as fractions from its left end.
-    slope = ray_left_x * edge_y - ray_left_y * edge_x
-    begin = (ray_left_y * left_x - ray_left_x * left_y) / slope if slope < 0 else 0.0
-    slope = ray_right_x * edge_y - ray_right_y * edge_x
-    end = (ray_right_y * left_x - ray_right_x * left_y) / slope if slope < 0 else 1.0
-    begin = min(max(begin, 0.0), 1.0)
-    end = min(max(end, begin), 1.0)
-    foot = min(max(-(left_x * edge_x + left_y * edge_y) / squared, begin), end)
-    nearest = behind + np.hypot(left_x + foot * edge_x, left_y + foot * edge_y)
-    if nearest > radius:
-        return
-    # If the far rim of the lit part is nearer by way of a vertex of the face, so is all of it
-    # (Xin and Wang 2009): shortest paths do not cross.
-    if third_vertex >= 0:
-        slack = 1e-11 * radius
-        edge = np.sqrt(squared)
-        begin_x, begin_y = left_x + begin * edge_x, left_y + begin * edge_y
-        end_x, end_y = left_x + end * edge_x, left_y + end * edge_y
-        to_begin, to_end = behind + np.hypot(begin_x, begin_y) - slack, behind + np.hypot(end_x, end_y) - slack
-        if known.distance[left_vertex] + end * edge < to_end:
-            return
-        if known.distance[right_vertex] + (1.0 - begin) * edge < to_begin:
-            return
-        around = known.distance[third_vertex]
-        if third_is_right and around + np.hypot(third_x - begin_x, third_y - begin_y) < to_begin:
-            return
-        if not third_is_right and around + np.hypot(third_x - end_x, third_y - end_y) < to_end:
-            return
-    other = chart.twin[facing]
-    while other != facing:
-        wedge = queue.size[1]
-        queue.size[1] += 1
-        rays, ids = queue.rays, queue.ids
-        rays[wedge, 0], rays[wedge, 1], rays[wedge, 2], rays[wedge, 3] = left_x, left_y, right_x, right_y
-        rays[wedge, 4], rays[wedge, 5] = ray_left_x, ray_left_y
-        rays[wedge, 6], rays[wedge, 7] = ray_right_x, ray_right_y
-        rays[wedge, 8] = behind
-        next_first = _beside(other, 1)
-        left_is_first = chart.faces[next_first // 3, next_first % 3] == left_vertex
-        ids[wedge, 0], ids[wedge, 1], ids[wedge, 2] = other, origin, root
-        ids[wedge, 3] = 1 if left_is_first else 0
-        _push(queue, nearest, wedge)
-        other = chart.twin[other]
+        return 0.0, -1.0
+    return (low, high) if turn > 0 else (width - high, width - low)
 
 
 @kernel
@@ -654,48 +708,7 @@ def _most_sheets(twin):  # type: ignore[no-untyped-def]
     most = 1
     for corner in range(len(twin)):
         sheets, other = 1, twin[corner]
-        while other != corner and other > corner:
+        while other > corner:
             sheets, other = sheets + 1, twin[other]
         most = max(most, sheets)
     return most
-
-
-@kernel
-def _with_more_room(queue, most):  # type: ignore[no-untyped-def]
-    held, room = len(queue.key), 2 * len(queue.key) + most
-    key, item = np.empty(room), np.empty(room, np.int64)
-    rays, ids = np.empty((room, 9)), np.empty((room, 4), np.int64)
-    key[:held], item[:held], rays[:held], ids[:held] = queue.key, queue.item, queue.rays, queue.ids
-    return _Queue(key, item, rays, ids, queue.size)
-
-
-@kernel
-def _push(queue, key, item):  # type: ignore[no-untyped-def]
-    place = queue.size[0]
-    queue.size[0] += 1
-    while place > 0:
-        parent = (place - 1) // 2
-        if queue.key[parent] <= key:
-            break
-        queue.key[place], queue.item[place] = queue.key[parent], queue.item[parent]
-        place = parent
-    queue.key[place], queue.item[place] = key, item
-
-
-@kernel
-def _pop(queue):  # type: ignore[no-untyped-def]
-    top_key, top_item = queue.key[0], queue.item[0]
-    queue.size[0] -= 1
-    size = queue.size[0]
-    key, item = queue.key[size], queue.item[size]
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and queue.key[child + 1] < queue.key[child]:
-            child += 1
-        if queue.key[child] >= key:
-            break
-        queue.key[place], queue.item[place] = queue.key[child], queue.item[child]
-        place = child
-    queue.key[place], queue.item[place] = key, item
-    return top_key, top_item

@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fieldconv._io import atomic_path
+from . import meshcheck, meshfiles
+from .meshcheck import MeshReport
+from .meshfiles import MeshError
+
+__all__ = ["Mesh", "MeshError", "MeshReport", "Repair"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-
-class MeshError(ValueError):
-    """A mesh, or a mesh file, that cannot be used; the message says why and what to do."""
+# Outside these sizes, squares of squares of lengths overflow or vanish.
+_SMALLEST, _LARGEST = 1e-60, 1e60
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangle mesh.
+    """A triangle mesh; its arrays are copies, and not to be changed in place.
+
+    A mesh may be made of anything that has faces with valid indices, so that `check` can describe it and
+    `repair` can mend it. Whatever measures it (areas, normals, `normalised`, discs) first calls `validate`,
+    which raises `MeshError` if positions are NaN or every face is degenerate.
 
     Parameters
     ----------
     vertices : (V, 3) float64
-        Positions, in the order of the file.
+        Positions.
     faces : (F, 3) int64
-        Vertex indices.
+        Vertex indices. Larger polygons, also of mixed sizes (a list of lists), are cut into triangles
+        around their first corner.
     name : str
         Used in messages.
     vertex_colours, face_colours : (V, 4) and (F, 4) uint8, optional
-        Red, green, blue, alpha.
-    vertex_data : dict of str to (V,) arrays
-        Further properties of the vertices, such as labels.
+        Red, green, blue, alpha; three columns mean opaque, floats are fractions of one.
+    vertex_data : dict of str to (V, …) arrays
+        Further properties of the vertices, such as labels. Single numbers per vertex survive a save as PLY.
 
     Examples
     --------
-    >>> Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]).area
-    0.5
+    >>> square = Mesh([[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]], [[0, 1, 2, 3]])
+    >>> square.faces.tolist()
+    [[0, 1, 2], [0, 2, 3]]
+    >>> square.area, square.normalised().area
+    (4.0, 1.0)
     """
 
     vertices: Floats
@@ -50,52 +63,177 @@ class Mesh:
     face_colours: NDArray[np.uint8] | None = None
     vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        vertices = np.ascontiguousarray(self.vertices, dtype=np.float64)
-        faces = np.ascontiguousarray(self.faces, dtype=np.int64)
-        if vertices.ndim != 2 or vertices.shape[1] != 3:
-            raise MeshError(f"{self._label}: vertices have shape {vertices.shape}; give (V, 3)")
-        if len(faces) == 0:
-            raise MeshError(f"{self._label}: no faces; give a mesh with at least one triangle")
-        if faces.ndim != 2 or faces.shape[1] != 3:
-            raise MeshError(f"{self._label}: faces have shape {faces.shape}; give (F, 3)")
-        if faces.min() < 0 or faces.max() >= len(vertices):
-            raise MeshError(f"{self._label}: a face names a vertex outside 0…{len(vertices) - 1}")
-        object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "faces", faces)
+    def __init__(
+        self,
+        vertices: ArrayLike,
+        faces: ArrayLike | Sequence[Sequence[int]],
+        name: str = "",
+        vertex_colours: ArrayLike | None = None,
+        face_colours: ArrayLike | None = None,
+        vertex_data: dict[str, Any] | None = None,
+    ) -> None:
+        try:
+            positions = np.array(vertices, dtype=np.float64, order="C")
+            sizes, corners = _polygons(faces)
+            if positions.ndim != 2 or positions.shape[1] != 3:
+                raise MeshError(f"vertices have shape {positions.shape}; give (V, 3)")
+            if len(corners) and (corners.min() < 0 or corners.max() >= len(positions)):
+                worst = int(corners.min() if corners.min() < 0 else corners.max())
+                raise MeshError(f"a face names vertex {worst}; indices run from 0 to {len(positions) - 1}")
+            triangles, polygon = meshfiles.fan(sizes, corners.astype(np.int64))
+            if not len(triangles):
+                raise MeshError("no faces; give at least one triangle")
+            per_vertex = _colours("vertex", vertex_colours, len(positions))
+            per_face = _colours("face", face_colours, len(sizes))
+            data = {key: np.array(values) for key, values in (vertex_data or {}).items()}
+            for key, values in data.items():
+                if values.shape[:1] != (len(positions),):
+                    raise MeshError(f"vertex data {key!r} has shape {values.shape}; give one row per vertex")
+        except (MeshError, TypeError, ValueError) as error:
+            raise MeshError(f"{name or 'mesh'}: {error}") from None
+        object.__setattr__(self, "vertices", positions)
+        object.__setattr__(self, "faces", triangles)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "vertex_colours", per_vertex)
+        object.__setattr__(self, "face_colours", None if per_face is None else per_face[polygon])
+        object.__setattr__(self, "vertex_data", data)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Mesh:
+        """Read a mesh from an OBJ, OFF, PLY (text or binary), STL or GLB file.
+
+        The order of the vertices is that of the file (STL has none: equal corners are joined, in order of
+        first appearance). Polygons are cut into triangles around their first corner. Positions may be NaN:
+        see `check` and `repair`. What each format holds is listed in `fieldconv.geometry.meshfiles`.
+
+        Raises
+        ------
+        MeshError
+            If the file is missing, empty, truncated, has no faces, names vertices that it does not have, or
+            is of another format.
+        """
+        read = meshfiles.read(path)
+        return cls(
+            read.vertices,
+            read.faces,
+            Path(path).stem,
+            read.vertex_colours,
+            read.face_colours,
+            read.vertex_data,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the mesh in the format of the suffix, whole or not at all.
+
+        PLY (binary) keeps everything exactly. A warning says if another format had to drop colours or data.
+        """
+        contents = meshfiles.Contents(
+            self.vertices, self.faces, self.vertex_colours, self.face_colours, self.vertex_data
+        )
+        dropped = meshfiles.write(contents, path)
+        if dropped:
+            warnings.warn(
+                f"{path}: {Path(path).suffix} keeps no {' and '.join(dropped)}; save as .ply to keep them",
+                stacklevel=2,
+            )
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        return f"Mesh({name}{len(self.vertices)} vertices, {len(self.faces)} faces)"
+
+    def check(self) -> MeshReport:
+        """Report components, boundary, and everything odd, in words (``print``) and as data.
+
+        Examples
+        --------
+        >>> report = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 9]], [[0, 1, 2]]).check()
+        >>> report.unreferenced_vertices.tolist(), report.problems
+        ([3], ['1 unreferenced vertex'])
+        """
+        return meshcheck.inspect(self.vertices, self.faces)
+
+    def repair(self) -> Repair:
+        """Mend what can be mended, and say what was done.
+
+        In this order: drops vertices with NaN and their faces; merges boundary vertices at exactly the same
+        place, which closes seams, and the ends of edges of no length (where a surface merely touches
+        itself, it stays apart); swaps the longest edge of flat faces; drops faces without area and second
+        copies of faces; turns faces over so that neighbours agree, as few as possible, and a closed mesh
+        outward; drops unreferenced vertices. Non-manifold edges and vertices stay as they are: everything
+        in fieldconv accepts them.
+
+        Raises
+        ------
+        MeshError
+            If no face is left.
+
+        Examples
+        --------
+        >>> repair = Mesh([[9, 9, 9], [0, 0, 0], [1, 0, 0], [0, 1, 0]], [[1, 2, 3]]).repair()
+        >>> repair.vertex_map.tolist(), repair.actions
+        ([1, 2, 3], ['dropped 1 unreferenced vertex'])
+        """
+        mended = meshcheck.mend(self.vertices, self.faces)
+        if not len(mended.faces):
+            raise MeshError(f"{self._label}: every face is degenerate or has NaN corners; export it again")
+        kept = mended.vertex_map
+        mesh = Mesh(
+            self.vertices[kept],
+            mended.faces,
+            self.name,
+            None if self.vertex_colours is None else self.vertex_colours[kept],
+            None if self.face_colours is None else self.face_colours[mended.face_map],
+            {key: data[kept] for key, data in self.vertex_data.items()},
+        )
+        return Repair(mesh, kept, mended.actions, mended.new_vertex)
+
+    def validate(self) -> Mesh:
+        """Return the mesh itself if it can be measured.
+
+        Raises
+        ------
+        MeshError
+            If a position is not finite, all faces are degenerate, or the mesh is absurdly large or small.
+        """
+        if not self._problem:
+            return self
+        raise MeshError(f"{self._label}: {self._problem}")
+
+    @cached_property
+    def _problem(self) -> str:
+        finite = np.isfinite(self.vertices).all(axis=1)
+        if not finite.all():
+            return f"the position of vertex {int(np.argmin(finite))} is not finite; use repair() to drop it"
+        size = np.abs(self.vertices).max()
+        if size < _LARGEST:
+            size = np.abs(self.vertices - self.vertices[0]).max()
+        if size >= _LARGEST or 0 < size < _SMALLEST:
+            return f"its size, {size:.1e}, is beyond what numbers can square; rescale its vertices"
+        if meshcheck.degenerate(self.vertices, self.faces).all():
+            return "every face is degenerate (no area); check the positions"
+        return ""
 
     @property
     def _label(self) -> str:
         return self.name or "mesh"
 
-    @classmethod
-    def load(cls, path: str | Path) -> Mesh:
-        """Read OBJ, OFF, PLY, STL or GLB."""
-        import trimesh
-
-        loaded = trimesh.load(path, process=False, force="mesh")
-        return cls(loaded.vertices, loaded.faces, name=Path(path).stem)
-
-    def save(self, path: str | Path) -> None:
-        """Write the mesh in the format of the suffix, whole or not at all."""
-        import trimesh
-
-        with atomic_path(path) as temporary:
-            trimesh.Trimesh(self.vertices, self.faces, process=False).export(temporary)
+    @cached_property
+    def _doubled_normals(self) -> Floats:
+        """(F, 3) face normals as long as twice the face's area."""
+        self.validate()
+        a, b, c = self.vertices[self.faces].transpose(1, 0, 2)
+        return np.cross(b - a, c - a)
 
     @cached_property
     def face_areas(self) -> Floats:
         """(F,) area of each face."""
-        a, b, c = self.vertices[self.faces].transpose(1, 0, 2)
-        areas: Floats = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        areas: Floats = 0.5 * np.linalg.norm(self._doubled_normals, axis=1)
         return areas
 
     @cached_property
     def vertex_areas(self) -> Floats:
-        """(V,) one third of the area of the faces around each vertex."""
-        return np.bincount(
-            self.faces.ravel(), np.repeat(self.face_areas / 3, 3), minlength=len(self.vertices)
-        )
+        """(V,) one third of the area of the faces around each vertex; 0 for unreferenced ones."""
+        return self._sum_at_vertices(self.face_areas / 3)
 
     @property
     def area(self) -> float:
@@ -104,17 +242,70 @@ class Mesh:
 
     @cached_property
     def vertex_normals(self) -> Floats:
-        """(V, 3) unit normals, weighted by area; (0, 0, 1) where there is none."""
-        a, b, c = self.vertices[self.faces].transpose(1, 0, 2)
-        weighted = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-        corners = self.faces.ravel()
-        count = len(self.vertices)
-        normals = np.stack([np.bincount(corners, w, minlength=count) for w in weighted.T], axis=1)
+        """(V, 3) unit normals: the mean over the faces around, weighted by area.
+
+        Where there is no face, or they cancel, it is (0, 0, 1).
+        """
+        normals = np.stack([self._sum_at_vertices(axis) for axis in self._doubled_normals.T], axis=1)
         length = np.linalg.norm(normals, axis=1, keepdims=True)
         unit: Floats = np.where(length > 0, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
         return unit
 
+    def _sum_at_vertices(self, per_face: Floats) -> Floats:
+        weights = np.repeat(per_face, 3)
+        return np.bincount(self.faces.ravel(), weights, len(self.vertices)).astype(np.float64, copy=False)
+
     def normalised(self) -> Mesh:
         """The same mesh with unit area and its area-weighted centroid at the origin."""
-        weights = self.vertex_areas / self.area
-        return replace(self, vertices=(self.vertices - weights @ self.vertices) / self.area**0.5)
+        centroid = self.vertex_areas @ self.vertices / self.area
+        return replace(self, vertices=(self.vertices - centroid) / self.area**0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """What `Mesh.repair` made.
+
+    Attributes
+    ----------
+    mesh : Mesh
+    vertex_map : (V_new,) int64
+        Old index of each new vertex: ``labels[repair.vertex_map]`` are the labels of the new vertices.
+    actions : list of str
+        What was done, in words; empty if nothing had to be.
+    new_vertex : (V_old,) int64
+        New index of each old vertex, that of its twin if it was merged, −1 if it was dropped.
+    """
+
+    mesh: Mesh
+    vertex_map: Ints
+    actions: list[str]
+    new_vertex: Ints
+
+
+def _polygons(faces: Any) -> tuple[Ints, NDArray[Any]]:
+    """Number of corners of each polygon, and all corners, of an array or a list of lists."""
+    try:
+        table = np.asarray(faces)
+    except ValueError:  # polygons of unequal size
+        rows = [np.asarray(polygon) for polygon in faces]
+        sizes = np.array([len(row) for row in rows], dtype=np.int64)
+        corners = np.concatenate(rows)
+    else:
+        if table.size == 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        if table.ndim != 2 or table.shape[1] < 3:
+            raise MeshError(f"faces have shape {table.shape}; give (F, 3)")
+        sizes = np.full(len(table), table.shape[1], dtype=np.int64)
+        corners = table.reshape(-1)
+    if corners.dtype.kind not in "iu":
+        raise MeshError(f"faces are of type {corners.dtype}; give integer vertex indices")
+    return sizes, corners
+
+
+def _colours(of: str, values: ArrayLike | None, rows: int) -> NDArray[np.uint8] | None:
+    if values is None:
+        return None
+    table = np.asarray(values)
+    if table.shape not in ((rows, 3), (rows, 4)) or table.dtype.kind not in "iuf":
+        raise MeshError(f"{of} colours have shape {table.shape}; give ({rows}, 4) bytes")
+    return meshfiles.colours(table, fractions=table.dtype.kind == "f")

@@ -1,0 +1,386 @@
+"""What is wrong with a mesh, and how to mend it: plain arrays in, a report or a mended copy out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from .meshfiles import first_equal
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+# A face is degenerate when its height is below this part of its longest side: no direction in it is known.
+_FLAT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class MeshReport:
+    """What `Mesh.check` found: counts, and the indices of everything odd. ``str(report)`` says it in words.
+
+    Faces that name a vertex twice are left out of everything that is about edges.
+
+    Attributes
+    ----------
+    vertices, faces : int
+        Size of the mesh.
+    components : int
+        Parts that share no vertex. Unreferenced vertices do not count.
+    boundary_loops : int
+        Connected boundary curves; 0 for a closed mesh.
+    boundary_edges : (n, 2) int64
+        Edges of one face.
+    non_manifold_edges : (n, 2) int64
+        Edges of three or more faces.
+    non_manifold_vertices : (n,) int64
+        Vertices whose faces fall into several fans that touch only there.
+    inconsistent_edges : (n, 2) int64
+        Edges whose two faces are oriented differently.
+    orientable : bool
+        Whether turning some faces over makes all neighbours agree (a Möbius strip cannot).
+    inside_out : bool
+        A closed, consistent mesh whose normals point inward.
+    degenerate_faces : (n,) int64
+        Faces that name a vertex twice or have no area.
+    duplicate_faces : (n,) int64
+        Faces with the same three vertices as an earlier one.
+    duplicate_vertices : (n,) int64
+        Vertices at exactly the place of an earlier one.
+    unreferenced_vertices : (n,) int64
+        Vertices of no face.
+    nan_vertices : (n,) int64
+        Vertices with a coordinate that is NaN or infinite.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh import Mesh
+    >>> print(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]).check())
+    3 vertices, 1 face
+    1 component
+    1 boundary loop (3 edges)
+    no problems found
+    """
+
+    vertices: int
+    faces: int
+    components: int
+    boundary_loops: int
+    boundary_edges: Ints
+    non_manifold_edges: Ints
+    non_manifold_vertices: Ints
+    inconsistent_edges: Ints
+    orientable: bool
+    inside_out: bool
+    degenerate_faces: Ints
+    duplicate_faces: Ints
+    duplicate_vertices: Ints
+    unreferenced_vertices: Ints
+    nan_vertices: Ints
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Every attribute as a number, for tables and JSON."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: len(v) if isinstance(v, np.ndarray) else int(v) for k, v in values.items()}
+
+    @property
+    def problems(self) -> list[str]:
+        """What is odd, one phrase each; empty for a clean mesh. A boundary is no problem."""
+        c = self.counts
+        found = [
+            _plural(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
+            _plural(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
+            _plural(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
+            _plural(c["degenerate_faces"], "degenerate face"),
+            _plural(c["duplicate_faces"], "duplicate face"),
+            _plural(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
+            _plural(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
+            + " (where fans of faces touch)",
+            _plural(c["inconsistent_edges"], "edge") + " between faces oriented differently",
+        ]
+        found = [phrase for phrase in found if not phrase.startswith("0 ")]
+        if not self.orientable:
+            found.append("not orientable")
+        if self.inside_out:
+            found.append("inside out (normals point inward)")
+        return found
+
+    @property
+    def lines(self) -> list[str]:
+        """The report in words, one finding per line."""
+        loops = "closed (no boundary)"
+        if self.boundary_loops:
+            edges = _plural(len(self.boundary_edges), "edge")
+            loops = f"{_plural(self.boundary_loops, 'boundary loop')} ({edges})"
+        size = f"{_plural(self.vertices, 'vertex', 'vertices')}, {_plural(self.faces, 'face')}"
+        return [size, _plural(self.components, "component"), loops, *(self.problems or ["no problems found"])]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def _plural(count: int, singular: str, plural: str = "") -> str:
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def inspect(vertices: Floats, faces: Ints) -> MeshReport:
+    """Look at everything `MeshReport` lists; (V, 3) positions may hold NaN, (F, 3) indices are in range."""
+    n_vertices = len(vertices)
+    finite = np.isfinite(vertices).all(axis=1)
+    referenced = np.zeros(n_vertices, dtype=bool)
+    referenced[faces] = True
+    edges = _Edges(faces[~_repeats_vertex(faces)], n_vertices)
+    _, part = _components(n_vertices, faces[:, 0], faces[:, 1], faces[:, 0], faces[:, 2])
+    _, orientable = _orientation(edges)
+    inconsistent = edges.unique[edges.disagree]
+    return MeshReport(
+        vertices=n_vertices,
+        faces=len(faces),
+        components=len(np.unique(part[referenced])),
+        boundary_loops=edges.boundary_loops(),
+        boundary_edges=edges.unique[edges.faces_of == 1],
+        non_manifold_edges=edges.unique[edges.faces_of > 2],
+        non_manifold_vertices=edges.vertices_of_several_fans(),
+        inconsistent_edges=inconsistent,
+        orientable=orientable,
+        inside_out=bool(finite.all()) and not len(inconsistent) and _inward(vertices, edges),
+        degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
+        duplicate_faces=_repeats(np.sort(faces, axis=1)),
+        duplicate_vertices=_repeats(vertices),
+        unreferenced_vertices=np.flatnonzero(~referenced),
+        nan_vertices=np.flatnonzero(~finite),
+    )
+
+
+def _repeats(rows: NDArray[np.float64] | Ints) -> Ints:
+    """Rows that equal an earlier one."""
+    return np.flatnonzero(first_equal(rows) != np.arange(len(rows)))
+
+
+def _repeats_vertex(faces: Ints) -> Bools:
+    repeats: Bools = (faces == np.roll(faces, 1, axis=1)).any(axis=1)
+    return repeats
+
+
+def degenerate(vertices: Floats, faces: Ints) -> Bools:
+    """(F,) whether a face names a vertex twice or has no area; faces with NaN are not judged."""
+    corners = vertices[faces]
+    finite = np.isfinite(corners)
+    corners = np.where(finite, corners, 0) / 2  # halved, differences cannot overflow
+    sides = corners - np.roll(corners, 1, axis=1)
+    # Relative to the face's own size, so that no square overflows or vanishes.
+    size = np.abs(sides).max(axis=(1, 2), keepdims=True)
+    sides = sides / np.where(size > 0, size, 1)
+    doubled = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    flat = doubled <= _FLAT * (sides**2).sum(axis=2).max(axis=1)
+    judged: Bools = _repeats_vertex(faces) | (flat & finite.all(axis=(1, 2)))
+    return judged
+
+
+def _inward(vertices: Floats, edges: _Edges) -> bool:
+    """Whether the mesh, consistently oriented, is closed and encloses a negative volume."""
+    if not len(edges.faces) or (edges.faces_of != 2).any():
+        return False
+    scaled = vertices / max(np.abs(vertices).max(), 1e-300)
+    a, b, c = (scaled - scaled.mean(axis=0))[edges.faces].transpose(1, 0, 2)
+    volumes = (a * np.cross(b, c)).sum(axis=1)
+    return bool(volumes.sum() < -1e-9 * np.abs(volumes).sum())
+
+
+def _components(size: int, *links: Ints) -> tuple[int, Ints]:
+    """Connected components of a graph given as pairs of arrays of linked nodes."""
+    rows, columns = np.concatenate(links[0::2]), np.concatenate(links[1::2])
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
+    count, label = connected_components(graph, directed=False)
+    return int(count), label.astype(np.int64)
+
+
+class _Edges:
+    """Edges of faces that name three different vertices each.
+
+    Half-edge 3f + i of face f runs from its corner i to corner i + 1.
+    """
+
+    def __init__(self, faces: Ints, n_vertices: int) -> None:
+        self.faces, self.n_vertices = faces, n_vertices
+        start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
+        self.forward = start < end
+        key = np.minimum(start, end) * n_vertices + np.maximum(start, end)
+        unique, self.edge_of, self.faces_of = np.unique(key, return_inverse=True, return_counts=True)
+        self.unique: Ints = np.stack([unique // n_vertices, unique % n_vertices], axis=1).reshape(-1, 2)
+        # Neighbours in this order share an edge where `linked`.
+        self.order = np.argsort(self.edge_of, kind="stable")
+        linked = self.edge_of[self.order][1:] == self.edge_of[self.order][:-1]
+        self.left, self.right = self.order[:-1][linked], self.order[1:][linked]
+        forward_count = np.bincount(self.edge_of, self.forward, minlength=len(unique))
+        self.disagree = (self.faces_of == 2) & (forward_count != 1)
+        self._fan: Ints | None = None
+
+    def fans(self) -> Ints:
+        """(3F,) number of the fan each corner belongs to: faces around a vertex joined by edges."""
+        if self._fan is None:
+            here = np.arange(len(self.edge_of))
+            after = here - here % 3 + (here + 1) % 3
+            # The corner of each half-edge at the edge's smaller and at its larger vertex.
+            low, high = np.where(self.forward, here, after), np.where(self.forward, after, here)
+            left, right = self.left, self.right
+            _, self._fan = _components(len(here), low[left], low[right], high[left], high[right])
+        return self._fan
+
+    def vertices_of_several_fans(self) -> Ints:
+        _, first = np.unique(self.fans(), return_index=True)
+        count = np.bincount(self.faces.reshape(-1)[first], minlength=self.n_vertices)
+        return np.flatnonzero(count > 1)
+
+    def boundary_loops(self) -> int:
+        """Connected curves of boundary edges; curves that meet in one vertex but different fans are two."""
+        boundary = np.flatnonzero(self.faces_of[self.edge_of] == 1)
+        if not len(boundary):
+            return 0
+        after = boundary - boundary % 3 + (boundary + 1) % 3
+        _, ends = np.unique(self.fans()[np.concatenate([boundary, after])], return_inverse=True)
+        start, end = ends[: len(boundary)], ends[len(boundary) :]
+        return _components(int(ends.max()) + 1, start, end)[0]
+
+
+def _orientation(edges: _Edges) -> tuple[Bools, bool]:
+    """(F,) whether to turn a face over, of as few as make all neighbours agree; and whether they then do.
+
+    A face and its turned-over copy are the two nodes of a double cover; edges of two faces link the copies
+    that agree. A part is orientable exactly when its two copies are not connected. Faces of parts that
+    are not orientable stay.
+    """
+    n = len(edges.faces)
+    pair = edges.faces_of[edges.edge_of[edges.left]] == 2
+    left, right = edges.left[pair], edges.right[pair]
+    turn = (edges.forward[left] == edges.forward[right]).astype(np.int64)
+    left, right = left // 3, right // 3
+    count, label = _components(2 * n, left, right + turn * n, left + n, right + (1 - turn) * n)
+    as_is, turned = label[:n], label[n:]
+    orientable = as_is != turned
+    kept = np.bincount(as_is, minlength=count)  # faces that stay, if this copy of their part is chosen
+    tie = (kept[as_is] == kept[turned]) & (as_is > turned)  # the part's first face stays
+    return orientable & ((kept[as_is] < kept[turned]) | tie), bool(orientable.all())
+
+
+@dataclass(frozen=True, eq=False)
+class Mended:
+    """A mended mesh in terms of the old one."""
+
+    faces: Ints
+    vertex_map: Ints
+    new_vertex: Ints
+    face_map: Ints
+    actions: list[str]
+
+
+def mend(vertices: Floats, faces: Ints) -> Mended:
+    """Mend what can be mended; the steps are those of `Mesh.repair`."""
+    actions: list[str] = []
+
+    def note(count: int, text: str, singular: str, plural: str = "") -> None:
+        if count:
+            actions.append(text.format(_plural(count, singular, plural)))
+
+    n_vertices = len(vertices)
+    face_map = np.arange(len(faces))
+
+    finite = np.isfinite(vertices).all(axis=1)
+    keep = finite[faces].all(axis=1)
+    faces, face_map = faces[keep], face_map[keep]
+    dropped = int((~finite).sum())
+    note(dropped, "dropped {} with NaN or infinite positions", "vertex", "vertices")
+    note(int((~keep).sum()), "dropped {} of such vertices", "face")
+
+    first = _twins(vertices, faces)
+    merged = np.count_nonzero(first != np.arange(n_vertices))
+    note(merged, "merged {}", "duplicate vertex", "duplicate vertices")
+    faces = first[faces]
+
+    faces, flipped = _flip_flat_faces(vertices, faces)
+    note(flipped, "swapped the longest edge of {} of no area", "face")
+    keep = ~degenerate(vertices, faces)
+    note(int((~keep).sum()), "dropped {}", "degenerate face")
+    faces, face_map = faces[keep], face_map[keep]
+
+    doubled = _repeats(np.sort(faces, axis=1))
+    note(len(doubled), "dropped {}", "duplicate face")
+    faces, face_map = np.delete(faces, doubled, axis=0), np.delete(face_map, doubled)
+
+    if len(faces):
+        edges = _Edges(faces, n_vertices)
+        turned, orientable = _orientation(edges)
+        note(int(turned.sum()), "turned over {} to agree with its neighbours", "face")
+        faces[turned] = faces[turned][:, ::-1]
+        if orientable and _inward(vertices, _Edges(faces, n_vertices)):
+            faces = faces[:, ::-1]
+            actions.append("turned the whole mesh outward")
+
+    vertex_map = np.unique(faces)
+    new_vertex = np.full(n_vertices, -1)
+    new_vertex[vertex_map] = np.arange(len(vertex_map))
+    new_vertex = np.where(finite, new_vertex[first], -1)
+    loose = n_vertices - len(vertex_map) - dropped - merged
+    note(loose, "dropped {}", "unreferenced vertex", "unreferenced vertices")
+    return Mended(new_vertex[faces], vertex_map, new_vertex, face_map, actions)
+
+
+def _twins(vertices: Floats, faces: Ints) -> Ints:
+    """(V,) the first of the vertices at the same place to merge each one with, itself if none.
+
+    Merged are vertices on boundaries (a seam closes) and the ends of an edge of no length. Where two inner
+    vertices coincide, a surface merely touches itself: merging them would make it non-manifold.
+    """
+    group = first_equal(vertices)
+    edges = _Edges(faces[~_repeats_vertex(faces)], len(vertices))
+    a, b = edges.unique[group[edges.unique[:, 0]] == group[edges.unique[:, 1]]].T
+    rim = np.unique(edges.unique[edges.faces_of == 1])
+    rim = rim[np.argsort(group[rim], kind="stable")]
+    together = group[rim[1:]] == group[rim[:-1]]
+    count, label = _components(len(vertices), a, b, rim[:-1][together], rim[1:][together])
+    first = np.full(count, len(vertices))
+    np.minimum.at(first, label, np.arange(len(vertices)))
+    return first[label]
+
+
+def _flip_flat_faces(vertices: Floats, faces: Ints) -> tuple[Ints, int]:
+    """Give the middle corner of faces without area to their neighbour across the longest edge.
+
+    Dropping such a face would tear a slit: its neighbours touch along it, but share no edge.
+    """
+    faces = faces.copy()
+    flipped = 0
+    for _ in range(20):  # chains of such faces take a round each
+        flat = np.flatnonzero(degenerate(vertices, faces) & ~_repeats_vertex(faces))
+        if not len(flat):
+            break
+        row = np.flatnonzero(~_repeats_vertex(faces))
+        edges = _Edges(faces[row], len(vertices))
+        begins = np.cumsum(edges.faces_of) - edges.faces_of
+        touched: set[int] = set()
+        for place in np.searchsorted(row, flat):
+            corners = vertices[edges.faces[place]]
+            longest = int(np.argmax(np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)))
+            edge = edges.edge_of[3 * place + longest]
+            if edges.faces_of[edge] != 2 or edges.disagree[edge]:
+                continue
+            pair = edges.order[begins[edge] : begins[edge] + 2]
+            other = int(pair[0] if pair[1] == 3 * place + longest else pair[1])
+            f, g = int(row[place]), int(row[other // 3])
+            if f in touched or g in touched:
+                continue
+            c, a, b = np.roll(faces[f], -longest)  # the longest edge runs from c to a; b lies between
+            d = edges.faces[other // 3][(other + 2) % 3]
+            if d == b:
+                continue
+            faces[f], faces[g] = (a, b, d), (b, c, d)
+            touched |= {f, g}
+            flipped += 1
+        if not touched:
+            break
+    return faces, flipped

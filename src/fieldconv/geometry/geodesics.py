@@ -111,7 +111,7 @@ def geodesic_discs(
         raise ValueError(f"The radius must be a positive number, not {radius}.")
     source_ids = _vertex_ids(sources, mesh, "sources")
     target_ids = _vertex_ids(targets, mesh, "targets")
-    mesh.require_usable()
+    mesh.validate()
     if solver == "heat":
         from .heat import heat_discs
 

@@ -43,11 +43,12 @@ class Interpolation(NamedTuple):
 
 
 def farthest_point_samples(
-    mesh: Mesh, count: int, *, seed: int = 0, metric: Literal["geodesic", "euclidean"] = "geodesic"
+    mesh: Mesh, count: int, *, seed: int | None = None, metric: Literal["geodesic", "euclidean"] = "geodesic"
 ) -> Ints:
     """Choose vertices one by one, each as far as possible from those already chosen.
 
-    The first is drawn from ``seed``; ties go to the lowest vertex. In the geodesic metric a component
+    The first is the vertex farthest from the centroid, so that the samples do not depend on the numbering,
+    or drawn from ``seed`` if one is given; ties go to the lowest vertex. In the geodesic metric a component
     without a sample is infinitely far away, so each gets one before any gets its second. Unreferenced
     vertices are taken only when no others are left.
 
@@ -56,7 +57,7 @@ def farthest_point_samples(
     mesh : Mesh
     count : int
         How many; with ``count`` ≥ V all vertices are chosen.
-    seed : int
+    seed : int, optional
     metric : {"geodesic", "euclidean"}
 
     Returns
@@ -74,7 +75,11 @@ def farthest_point_samples(
     if count < 1:
         raise ValueError(f"The number of samples must be at least 1, not {count}.")
     referenced = np.unique(mesh.faces)
-    first = referenced[np.random.default_rng(seed).integers(len(referenced))]
+    if seed is None:
+        centroid = mesh.vertex_areas @ mesh.vertices / mesh.area
+        first = referenced[np.linalg.norm(mesh.vertices[referenced] - centroid, axis=1).argmax()]
+    else:
+        first = referenced[np.random.default_rng(seed).integers(len(referenced))]
     usable = min(count, len(referenced))
     if metric == "geodesic":
         order = _geodesic_order(mesh.vertices, *_corners(mesh), first, usable)

@@ -1,0 +1,1 @@
+"""How the datasets lie on disk: one file per layout, without torch."""

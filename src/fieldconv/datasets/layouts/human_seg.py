@@ -1,0 +1,143 @@
+"""Composite human segmentation set (Adobe, FAUST, MIT, SCAPE to train on, SHREC'07 to test).
+
+Two layouts:
+
+- reduced to 1,500 faces: ``train/``, ``test/``, and edge labels 1…8 in ``seg/<name>.eseg``; labels of
+  vertices or faces in ``seg/<name>.txt``, ``.seg``, ``.npy`` or ``.csv`` do as well, at any resolution;
+- full resolution as published: ``meshes/{train,test}/<source>/…`` and face labels in ``segs/{train,test}/…``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from fieldconv.datasets.collection import (
+    MESH_SUFFIXES,
+    Collection,
+    Item,
+    Sample,
+    load_mesh,
+    mesh_files,
+    natural_order,
+)
+from fieldconv.datasets.labels import LABEL_SUFFIXES, read_integers, vertex_labels
+from fieldconv.datasets.problems import DatasetError
+from fieldconv.datasets.splits import check_split
+
+PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot")
+HINT = (
+    "The set is laid out as train/, test/ and seg/<name>.eseg (1,500 faces, from MeshCNN: "
+    "github.com/ranahanocka/MeshCNN, scripts/human_seg) or as meshes/ and segs/ (full resolution: "
+    "github.com/Haggaim/ToricCNN)."
+)
+
+
+def detect(root: Path) -> bool:
+    """Whether the folder has one of the two layouts."""
+    return ((root / "seg").is_dir() and (root / "train").is_dir()) or _is_full(root)
+
+
+def _is_full(root: Path) -> bool:
+    return (root / "meshes").is_dir() and (root / "segs").is_dir()
+
+
+def read_human_seg(root: str | Path, *, split: str = "train", hold_out: Sequence[str] = ()) -> Collection:
+    """Read the folder ``root``.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+        As published; "all" is what is there.
+    hold_out : sequence of str
+        Sources of the training set (MIT, adobe, faust, scape) to leave out of it. They then are the test
+        split, instead of the published one: bodies of a kind never seen in training.
+    """
+    check_split(split)
+    root = Path(root)
+    problems: list[str] = []
+    items: list[Item] = []
+    held = {source.lower() for source in hold_out}
+    seen: set[str] = set()
+    full = _is_full(root)
+    if not root.is_dir():
+        problems.append("no such folder")
+    elif not full and not (root / "seg").is_dir():
+        problems.append("neither seg/ (1,500-face layout) nor meshes/ and segs/ (full-resolution layout)")
+    else:
+        wanted = (
+            ("train",) if held or split == "train" else ("test",) if split == "test" else ("train", "test")
+        )
+        for side in wanted:
+            folder = root / "meshes" / side if full else root / side
+            paths = _meshes_below(folder) if full else mesh_files(folder)
+            if not paths and split != "all":
+                problems.append(f"no meshes in {folder.relative_to(root)}/")
+            for path in paths:
+                inside = path.relative_to(folder)
+                source = (
+                    inside.parts[0].lower().removesuffix("_animation")
+                    if full
+                    else path.stem.split("_")[0].lower()
+                )
+                seen.add(source)
+                if held and split != "all" and (source in held) != (split == "test"):
+                    continue
+                labels = _full_labels(root, side, inside) if full else _beside(root / "seg", path.stem)
+                found = next((candidate for candidate in labels if candidate.is_file()), None)
+                if found is None:
+                    expected = " or ".join(str(candidate.relative_to(root)) for candidate in labels[:2])
+                    problems.append(f"{path.relative_to(root)}: no labels; expected {expected}")
+                else:
+                    items.append(
+                        Item(path.relative_to(root).as_posix(), partial(_read, path, found), group=source)
+                    )
+        for source in sorted(held - seen):
+            problems.append(
+                f"no meshes of the held-out source {source!r}; there are {', '.join(sorted(seen))}"
+            )
+    return Collection(
+        f"human segmentation set in {root}",
+        "segmentation",
+        tuple(items),
+        class_names=PARTS,
+        problems=tuple(problems),
+        hint=HINT if problems else "",
+    )
+
+
+def _meshes_below(folder: Path) -> list[Path]:
+    found: Iterable[Path] = folder.rglob("*") if folder.is_dir() else ()
+    return sorted((p for p in found if p.suffix.lower() in MESH_SUFFIXES), key=natural_order)
+
+
+def _beside(folder: Path, stem: str) -> list[Path]:
+    return [folder / f"{stem}{suffix}" for suffix in LABEL_SUFFIXES]
+
+
+def _full_labels(root: Path, side: str, inside: Path) -> list[Path]:
+    """Where the labels of a full-resolution mesh may be: its own file, or one for a whole source."""
+    source, stem = inside.parts[0], inside.stem
+    short = source.lower().removesuffix("_animation")
+    names = [stem, f"{short}_corrected", f"{short}_{stem}_full"]
+    if len(inside.parts) > 2:  # MIT_animation/meshes_crane/meshes/mesh_0000.obj
+        names.insert(1, f"{short}_{inside.parts[1].removeprefix('meshes_')}_corrected")
+    folder = root / "segs" / side / short
+    if not folder.is_dir():
+        folder = folder.with_name(source)
+    return [folder / f"{name}.txt" for name in names] + _beside(folder, stem)
+
+
+def _read(path: Path, label_path: Path) -> Sample:
+    mesh = load_mesh(path)
+    labels = read_integers(label_path)
+    wrong = (labels < 1) | (labels > len(PARTS))
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise DatasetError(
+            str(label_path), [f"entry {first + 1} is {labels[first]}; expected a label 1…{len(PARTS)}"]
+        )
+    voted = vertex_labels(mesh, labels, source=str(label_path))
+    return Sample(mesh, voted - (voted > 0))  # 1…8 in the files, 0…7 here; −1 stays unknown

@@ -64,9 +64,20 @@ class SurfaceCache:
 
     def path(self, mesh: Mesh, settings: SurfaceSettings) -> Path:
         """Where the entry of this mesh with these settings is, or would be."""
+        return self._path(settings.to_dict(), mesh.vertices.tobytes() + mesh.faces.tobytes())
+
+    def load(self, key: object) -> Surface | None:
+        """What was kept under ``key``, anything that can be JSON; None if there is nothing sound."""
+        return _read(self._path(key))
+
+    def save(self, key: object, surface: Surface) -> None:
+        """Keep a surface, with all tensors added to it, under ``key``."""
+        _write(self._path(key), surface)
+
+    def _path(self, key: object, content: bytes = b"") -> Path:
         digest = hashlib.sha256()
-        digest.update(json.dumps([_FORMAT, SOLVER_VERSION, settings.to_dict()], sort_keys=True).encode())
-        digest.update(mesh.vertices.tobytes() + mesh.faces.tobytes())
+        digest.update(json.dumps([_FORMAT, SOLVER_VERSION, key], sort_keys=True).encode())
+        digest.update(content)
         name = digest.hexdigest()
         return self.folder / name[:2] / f"{name[2:]}.surface"
 

@@ -82,7 +82,7 @@ def test_human_seg_labels_of_edges_faces_and_vertices(tmp_path):
     collection = read_human_seg(tmp_path)
     assert collection.problems == ()
     edges, faces, vertices = (item.read().target.tolist() for item in collection.items)
-    # All faces have area 1/2. Vertex 2 has two faces of the first square and one of the second; 3 the reverse.
+    # All faces have area 1/2. Vertex 2 has two faces of the first square, one of the second; 3 the reverse.
     assert faces == [7, 7, 7, 0, 0, 0]
     # By edges: vertex 2 has 02 (1/6), 12 (1/3), 23 (1/3) for foot and 24 (1/6) for head;
     # vertex 3 has 23 (1/3), 13 (1/6) for foot and 34 (1/3), 35 (1/6) for head: a tie, for the smaller label.

@@ -36,7 +36,7 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
     angles : (n,) real
         In radians.
     """
-    turned = surface.clone()
+    turned: Surface = surface.clone()
     angles = angles.to(surface.log.real)
     unit = torch.polar(torch.ones_like(angles), angles)
     q, p = surface.edge_index
@@ -60,7 +60,7 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
     rotation : (3, 3) real
     translation : (3,) real
     """
-    moved = surface.clone()
+    moved: Surface = surface.clone()
     rotation = rotation.to(surface.pos)
     moved.pos = surface.pos @ rotation.T + translation.to(surface.pos)
     for name in ("normal", "frame"):
@@ -71,7 +71,7 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
 
 def scale(surface: Surface, factor: float) -> Surface:
     """The same surface ``factor`` times as large, its support ε with it; features are carried along."""
-    scaled = surface.clone()
+    scaled: Surface = surface.clone()
     for name, power in (("pos", 1), ("log", 1), ("radius", 1), ("area", 2)):
         scaled[name] = surface[name] * factor**power
     return scaled
@@ -87,7 +87,7 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
     order : (n,) int64
         Permutation: sample ``order[i]`` becomes sample i.
     """
-    renumbered = surface.clone()
+    renumbered: Surface = surface.clone()
     inverse = torch.empty_like(order)
     inverse[order] = torch.arange(len(order), device=order.device)
     q, p = inverse[surface.edge_index]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+from fieldconv.settings import Features, Solver, SurfaceSettings
+
 Head = Literal["labels", "descriptors", "classification"]
 Task = Literal["classification", "segmentation", "correspondence", "matching"]
 Preset = Literal["paper", "default", "tiny"]
@@ -27,14 +29,11 @@ class FCNetConfig:
         shape (mean-pooled magnitudes).
     outputs : int
         Classes, template vertices, or descriptor length.
-    features : str
-        Scalar input features the surfaces are to carry, "xyz" or "hks".
-    in_channels : int
-        Number of those features.
-    radius : float
-        Support ε of all filters, on a surface of unit area.
-    samples : int or None
-        Farthest-point samples per shape; None keeps every vertex.
+    radius, samples, features, solver
+        How a mesh is to be made a surface for this network, see `SurfaceSettings`: the support ε, the
+        number of samples (None keeps every vertex), the input features, and the geodesic solver.
+    in_channels : int or None
+        Number of input features; None for as many as ``features`` has.
     lift : "gradient" or "linear"
         Learned gradient (supplement B), or the plain linear lift.
     lift_channels, width, blocks : int
@@ -71,10 +70,11 @@ class FCNetConfig:
 
     head: Head = "labels"
     outputs: int = 8
-    features: str = "xyz"
-    in_channels: int = 3
     radius: float = 0.2
     samples: int | None = None
+    features: Features = "xyz"
+    solver: Solver = "local"
+    in_channels: int | None = None
     lift: Lift = "gradient"
     lift_channels: int = 16
     width: int = 48
@@ -98,18 +98,29 @@ class FCNetConfig:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(words)}")
         for name in _COUNTS:
             _check_count(name, getattr(self, name), 0 if name == "band_limit" else 1)
-        for name in ("samples", "bottleneck"):
+        for name in ("in_channels", "samples", "bottleneck"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name), 1)
         if len(self.hidden) != 2:
             raise ValueError(f"hidden is {self.hidden!r}; give the two hidden widths of a three-layer MLP")
         for width in self.hidden:
             _check_count("hidden", width, 1)
-        if not self.radius > 0:
-            raise ValueError(f"radius is {self.radius!r}; give a number above 0")
+        _ = self.surface_settings  # checks them
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
         object.__setattr__(self, "hidden", tuple(self.hidden))
+
+    @property
+    def surface_settings(self) -> SurfaceSettings:
+        """How meshes are prepared for this network."""
+        return SurfaceSettings(
+            radius=self.radius, samples=self.samples, features=self.features, solver=self.solver
+        )
+
+    @property
+    def num_features(self) -> int:
+        """Number of scalar input features."""
+        return self.in_channels or (3 if self.features == "xyz" else 16)
 
     @classmethod
     def for_task(
@@ -178,7 +189,6 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }
 _COUNTS = (
     "outputs",
-    "in_channels",
     "lift_channels",
     "width",
     "blocks",

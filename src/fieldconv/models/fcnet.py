@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,14 @@ class FCNet(nn.Module):
         super().__init__()
         self.config = config
         lift = LearnedGradient if config.lift == "gradient" else LinearLift
-        self.lift = lift(config.in_channels, config.lift_channels, rings=config.rings, spacing=config.spacing)
+        self.lift = lift(
+            config.num_features,
+            config.lift_channels,
+            rings=config.rings,
+            spacing=config.spacing,
+            # Positions on a sphere of unit area have length 1/√4π, spectral signatures have mean 1.
+            input_length=(4 * math.pi) ** -0.5 if config.features == "xyz" else config.num_features**0.5,
+        )
         widths = [config.lift_channels] + [config.width] * config.blocks
         self.blocks = nn.ModuleList(
             FCResNetBlock(
@@ -77,10 +85,10 @@ class FCNet(nn.Module):
     def features(self, surface: Surface) -> Tensor:
         """(n, width) complex: the vector field that the head receives."""
         scalars = surface.x
-        if scalars is None or scalars.shape[-1] != self.config.in_channels:
+        if scalars is None or scalars.shape[-1] != self.config.num_features:
             found = "none" if scalars is None else str(scalars.shape[-1])
             raise ValueError(
-                f"the network takes {self.config.in_channels} input features ({self.config.features}), the "
+                f"the network takes {self.config.num_features} input features ({self.config.features}), the "
                 f"surface has {found}; build it with Surface.from_mesh(…, features={self.config.features!r})"
             )
         x = self.lift(scalars, surface)
@@ -117,7 +125,7 @@ class FCNet(nn.Module):
         """What the network is made of, one line for each part, with its number of parameters."""
         config = self.config
         rows: list[tuple[str, str, nn.Module]] = [
-            ("lift", f"{config.in_channels} scalars → {config.lift_channels} vectors", self.lift)
+            ("lift", f"{config.num_features} scalars → {config.lift_channels} vectors", self.lift)
         ]
         for i, block in enumerate(self.blocks):
             rows.append((f"block {i + 1}", f"{block.in_channels} → {block.out_channels} vectors", block))

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fieldconv.models.config import FCNetConfig
 from fieldconv.nn import ECHOBlock, FieldConv
+from fieldconv.nn._complex import polar
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -70,7 +71,7 @@ class DescriptorHead(nn.Module):
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """(n, outputs) descriptors of the vector field ``x``."""
-        return self.conv(x, surface).abs()  # type: ignore[no-any-return]
+        return polar(self.conv(x, surface))[0]
 
 
 class ClassificationHead(nn.Module):
@@ -88,11 +89,11 @@ class ClassificationHead(nn.Module):
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """(shapes, outputs) scores of the vector field ``x``."""
-        magnitude = self.conv(x, surface).abs()
-        weight = surface.area.unsqueeze(1) if self.pooling == "area" else torch.ones_like(magnitude[:, :1])
+        magnitude, _ = polar(self.conv(x, surface))
+        weight: Tensor = surface.area.unsqueeze(1) if self.pooling == "area" else torch.ones_like(magnitude)
         batch = getattr(surface, "batch", None)
         if batch is None:
-            return (weight * magnitude).sum(0, keepdim=True) / weight.sum(0, keepdim=True)
-        empty = magnitude.new_zeros(surface.num_graphs, 1)
-        total = empty.expand(-1, magnitude.shape[1]).index_add(0, batch, weight * magnitude)
-        return total / empty.index_add(0, batch, weight)
+            return (weight * magnitude).sum(0, keepdim=True) / weight.sum(0)
+        nothing = magnitude.new_zeros(surface.num_graphs, magnitude.shape[1])
+        total = nothing.index_add(0, batch, weight * magnitude)
+        return total / nothing.index_add(0, batch, weight.expand_as(magnitude))

@@ -21,13 +21,13 @@ def complex_matmul(x: Tensor, real: Tensor, imaginary: Tensor) -> Tensor:
     # Memory holds Re, Im, Re, Im, …, so the product with 2 × 2 blocks [[Re, Im], [−Im, Re]] needs no copy.
     rows = torch.stack([torch.stack([real, imaginary], -1), torch.stack([-imaginary, real], -1)], 1)
     product = torch.view_as_real(x).flatten(1) @ rows.flatten(2).flatten(0, 1)
-    return torch.view_as_complex(product.unflatten(1, (-1, 2)))
+    return torch.view_as_complex(product.view(len(x), real.shape[1], 2))
 
 
 def polar(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Magnitude ρ and direction e^{iφ} (as a real pair) of vectors ρe^{iφ}.
+    """Magnitude ρ and direction e^{iφ} of vectors ρe^{iφ}.
 
-    A vector too short to have a direction gets the direction 0, and passes no gradient through it.
+    A vector too short to have a direction counts as zero: no magnitude, no direction, no gradient.
 
     Parameters
     ----------
@@ -40,9 +40,11 @@ def polar(x: Tensor) -> tuple[Tensor, Tensor]:
     (..., 2) real
         (cos φ, sin φ), or (0, 0)
     """
-    magnitude = x.abs()  # hypot: neither 1e30 nor 1e-30 overflows on the way
+    parts = torch.view_as_real(x)
+    scale = parts.detach().abs().amax(-1, keepdim=True)
     # Below this, the square of a gradient 1/ρ, which optimisers take, would overflow.
-    directed = magnitude > torch.finfo(magnitude.dtype).tiny ** 0.5
-    length = torch.where(directed, magnitude, torch.ones_like(magnitude)).unsqueeze(-1)
-    direction = torch.view_as_real(x) / length
-    return magnitude, torch.where(directed.unsqueeze(-1), direction, torch.zeros_like(direction))
+    directed = scale > torch.finfo(parts.dtype).tiny ** 0.5
+    scale = torch.where(directed, scale, 1.0)
+    parts = torch.where(directed, parts / scale, 0.0)  # scaled, so that no square overflows
+    length = torch.where(directed, parts.square().sum(-1, keepdim=True), 1.0).sqrt()
+    return torch.where(directed, scale * length, 0.0).squeeze(-1), parts / length

@@ -97,7 +97,7 @@ class FieldConv(nn.Module):
             real, imaginary = self.weight.chunk(2)
             return real, imaginary
         b = self.band_limit
-        centre, cosine, sine = self.weight.split([1, b, b])
+        centre, cosine, sine = self.weight[:1], self.weight[1 : b + 1], self.weight[b + 1 :]
         real = torch.cat([cosine.flip(0), centre, cosine])
         imaginary = torch.cat([-sine.flip(0), torch.zeros_like(centre), sine])  # f₋ₘ = conj fₘ
         if self.offset is None:

@@ -37,6 +37,9 @@ class LearnedGradient(nn.Module):
         N radii at which the radial filters f¹ and f² are learnt.
     spacing : "linear" or "equal_area"
         Spacing of these radii.
+    input_length : float
+        Typical length of the k features of a point, for which vectors start with magnitudes near one; by
+        default 1/√4π, that of xyz on a sphere of unit area.
 
     Shapes
     ------
@@ -57,24 +60,22 @@ class LearnedGradient(nn.Module):
         *,
         rings: int = 6,
         spacing: Literal["linear", "equal_area"] = "linear",
+        input_length: float = 0.28,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.rings, self.spacing = rings, spacing
+        self.rings, self.spacing, self.input_length = rings, spacing, input_length
         self.direction = nn.Parameter(torch.empty(rings, in_channels, out_channels))  # f¹
         self.magnitude = nn.Parameter(torch.empty(rings, in_channels, out_channels))  # f²
         self.offset = nn.Parameter(torch.empty(in_channels, out_channels))  # β
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw filters that give xyz on a surface of unit area a mean magnitude of about one.
-
-        |xyz|² is 1/4π on the unit-area sphere. The scale of f¹ cancels.
-        """
+        """Draw filters, f² so that magnitudes have mean one on smooth features; the scale of f¹ cancels."""
         n = self.rings
         squared_shares = (4 * n * n - 1) / (3 * n**3) if self.spacing == "linear" else 1 / n
         nn.init.normal_(self.direction)
-        nn.init.normal_(self.magnitude, std=math.sqrt(4 * math.pi / squared_shares))
+        nn.init.normal_(self.magnitude, std=1 / (self.input_length * math.sqrt(squared_shares)))
         nn.init.uniform_(self.offset, -math.pi, math.pi)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:

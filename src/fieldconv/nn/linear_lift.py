@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
@@ -32,6 +31,8 @@ class LinearLift(nn.Module):
         N radii, with one gradient each.
     spacing : "linear" or "equal_area"
         Spacing of these radii.
+    input_length : float
+        Typical length of the features of a point, as in `LearnedGradient`.
 
     Shapes
     ------
@@ -51,13 +52,15 @@ class LinearLift(nn.Module):
         *,
         rings: int = 6,
         spacing: Literal["linear", "equal_area"] = "linear",
+        input_length: float = 0.28,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
         self.rings, self.spacing = rings, spacing
         self.linear = TangentLinear(rings * in_channels, out_channels)
-        # xyz differ by about a tenth within a support: start at magnitudes near one, as the rest expects.
-        nn.init.normal_(self.linear.weight, std=10 / math.sqrt(2))
+        # Rings of smooth features differ from their centre by a few hundredths of the features' length: this
+        # starts at magnitudes near one.
+        nn.init.normal_(self.linear.weight, std=2 / input_length)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Lift the scalars ``x`` on ``surface``."""

@@ -290,7 +290,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
     n_vertices = len(vertices)
     face_map = np.arange(len(faces))
 
-    finite = np.isfinite(vertices).all(axis=1)
+    finite = np.asarray(np.isfinite(vertices).all(axis=1))
     keep = finite[faces].all(axis=1)
     faces, face_map = faces[keep], face_map[keep]
     dropped = int((~finite).sum())
@@ -298,7 +298,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
     note(int((~keep).sum()), "dropped {} of such vertices", "face")
 
     first = _twins(vertices, faces)
-    merged = np.count_nonzero(first != np.arange(n_vertices))
+    merged = int(np.count_nonzero(first != np.arange(n_vertices)))
     note(merged, "merged {}", "duplicate vertex", "duplicate vertices")
     faces = first[faces]
 

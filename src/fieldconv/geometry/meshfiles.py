@@ -342,7 +342,7 @@ def _equal_rows(words: _Words, first: Ints, lengths: Ints) -> Floats:
     bad = (lengths != width) | (lengths < 3)
     if bad.any():
         at = int(np.argmax(bad))
-        line = words.line[first[at]]
+        line = words.line[first[at] - 1] if not lengths[at] else words.line[first[at]]
         raise MeshError(f"line {line}: a vertex has {lengths[at]} numbers; give all three, or all a colour")
     return words.numbers(first, lengths).reshape(-1, width)
 

@@ -82,7 +82,7 @@ def heat_discs(
         log = solver.compute_log_map(place[source], strategy=strategy) @ [1, 1j]
         carried = solver.transport_tangent_vector(place[source], [1.0, 0.0]) @ [1, 1j]
         log[place[source]] = 0
-        # Beyond the cut locus logarithms cancel out to nothing, but no path is shorter than the straight line.
+        # Beyond the cut locus logarithms cancel out, but no path is shorter than the straight line.
         near = np.linalg.norm(mesh.vertices[used] - mesh.vertices[source], axis=1) <= radius
         with np.errstate(invalid="ignore"):  # other components are NaN
             inside = np.flatnonzero(wanted[used] & near & (np.abs(log) <= radius) & np.isfinite(carried))

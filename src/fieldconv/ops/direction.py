@@ -46,7 +46,7 @@ def lift(x: Tensor, band_limit: int) -> Tensor:
 
     Returns
     -------
-    complex Tensor, shape (n, 2B+1, C)
+    complex Tensor, shape (2B+1, n, C)
 
     Examples
     --------
@@ -58,4 +58,4 @@ def lift(x: Tensor, band_limit: int) -> Tensor:
     for _ in range(band_limit):
         turned_back.append(turned_back[-1] * u.conj())
         turned_on.append(turned_on[-1] * u)
-    return torch.stack(turned_on[:0:-1] + turned_back, dim=1)
+    return torch.stack(turned_on[:0:-1] + turned_back)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from fieldconv.ops.aggregate import Backend, _direction, _relative_distance
+from fieldconv.ops._edges import Geometry
+from fieldconv.ops.aggregate import Backend
 from fieldconv.ops.direction import unit
 
 Votes = Literal["vector", "magnitude"]
@@ -72,12 +73,13 @@ def echo_votes(
     real Tensor, shape (n, D, H)
         Unchanged by isometries and by the choice of frames.
     """
+    geometry = Geometry.of(surface)
     count, channels = x.shape
     sender, receiver = surface.edge_index
     side = 2 * radial_samples + 2
     cells = side * side + 1
     u = unit(x)
-    seen = (_relative_distance(surface) * _direction(surface.log))[:, None] * u.index_select(0, sender).conj()
+    seen = (geometry.distance() * geometry.direction())[:, None] * u.index_select(0, sender).conj()
     seen = torch.view_as_real(seen.resolve_conj()) * radial_samples
     magnitude = (x * u.conj()).real
     if votes == "vector":

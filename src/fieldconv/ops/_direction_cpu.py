@@ -1,0 +1,141 @@
+"""`lift` and its derivative in one pass over the features each; see `fieldconv.ops.direction`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fieldconv._compiled import kernel, run_blocks
+
+CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
+
+
+@kernel
+def directions(x: Any, tiny: Any, real: Any, imag: Any) -> None:
+    """x/|x| of interleaved complex numbers, 0 where both parts are below ``tiny``."""
+    one = x.dtype.type(1)
+    for i in range(len(x) // 2):
+        scale = max(abs(x[2 * i]), abs(x[2 * i + 1]))
+        directed = scale >= tiny
+        scale = scale if directed else one
+        a, b = x[2 * i] / scale, x[2 * i + 1] / scale
+        length = np.sqrt(a * a + b * b)
+        length = length if directed else one
+        real[i] = a / length if directed else 0 * one
+        imag[i] = b / length if directed else 0 * one
+
+
+@kernel
+def _lift(first: int, last: int, tiny: Any, x: Any, y: Any) -> None:
+    """y[B + m] = x ū^m for the features first … last; all arrays interleaved complex."""
+    band_limit = len(y) // 2
+    real, imag = np.empty(CHUNK, x.dtype), np.empty(CHUNK, x.dtype)
+    for start in range(first, last, CHUNK):
+        stop = min(start + CHUNK, last)
+        here = x[2 * start : 2 * stop]
+        directions(here, tiny, real, imag)
+        y[band_limit, 2 * start : 2 * stop] = here
+        for m in range(1, band_limit + 1):
+            back, on = (
+                y[band_limit + m - 1, 2 * start : 2 * stop],
+                y[band_limit - m + 1, 2 * start : 2 * stop],
+            )
+            back_next = y[band_limit + m, 2 * start : 2 * stop]
+            on_next = y[band_limit - m, 2 * start : 2 * stop]
+            for i in range(stop - start):
+                a, b = real[i], imag[i]
+                back_next[2 * i] = back[2 * i] * a + back[2 * i + 1] * b
+                back_next[2 * i + 1] = back[2 * i + 1] * a - back[2 * i] * b
+            for i in range(stop - start):
+                a, b = real[i], imag[i]
+                on_next[2 * i] = on[2 * i] * a - on[2 * i + 1] * b
+                on_next[2 * i + 1] = on[2 * i + 1] * a + on[2 * i] * b
+
+
+@kernel
+def _add_turned(power: int, a: Any, b: Any, gradient: Any, along: Any, across: Any) -> None:
+    """Add what the gradient of |x| u^k, k = power, says of x along u and across it; a + ib is u^k."""
+    for i in range(len(gradient) // 2):
+        c, d = gradient[2 * i], gradient[2 * i + 1]
+        along[i] += c * a[i] + d * b[i]
+        across[i] += power * (d * a[i] - c * b[i])
+
+
+@kernel
+def _multiply(a: Any, b: Any, c: Any, d: Any, sign: Any) -> None:
+    """a + ib ← (a + ib)(c ± id)"""
+    for i in range(len(a)):
+        real = a[i] * c[i] - sign * b[i] * d[i]
+        b[i] = sign * a[i] * d[i] + b[i] * c[i]
+        a[i] = real
+
+
+@kernel
+def _lift_backward(first: int, last: int, tiny: Any, x: Any, gradient: Any, result: Any) -> None:
+    """Y_m = |x| u^k with k = 1 − m, so dY_m = u^k (α + ikβ) where α + iβ = ū dx: nothing to divide by."""
+    band_limit = len(gradient) // 2
+    one = x.dtype.type(1)
+    u, power = np.empty((2, CHUNK), x.dtype), np.empty((2, CHUNK), x.dtype)
+    along_across = np.empty((2, CHUNK), x.dtype)
+    for start in range(first, last, CHUNK):
+        stop = min(start + CHUNK, last)
+        count = stop - start
+        real, imag = u[0, :count], u[1, :count]
+        a, b = power[0, :count], power[1, :count]
+        along, across = along_across[0, :count], along_across[1, :count]
+        directions(x[2 * start : 2 * stop], tiny, real, imag)
+        along[:] = 0
+        across[:] = 0
+        for side in (one, -one):  # m = 1, 2, … from u^0 on, then m = −1, −2, … from u^2 on
+            a[:] = real
+            b[:] = imag
+            _multiply(a, b, real, imag, -side)
+            for step in range(1, band_limit + 1):
+                m = step if side > 0 else -step
+                _add_turned(1 - m, a, b, gradient[band_limit + m, 2 * start : 2 * stop], along, across)
+                _multiply(a, b, real, imag, -side)
+        straight, out = gradient[band_limit, 2 * start : 2 * stop], result[2 * start : 2 * stop]
+        for i in range(count):
+            out[2 * i] = straight[2 * i] + real[i] * along[i] - imag[i] * across[i]
+            out[2 * i + 1] = straight[2 * i + 1] + imag[i] * along[i] + real[i] * across[i]
+
+
+def floats(values: Tensor) -> NDArray[Any]:
+    """Complex numbers (…) as interleaved floats (…, 2) in contiguous memory."""
+    array: NDArray[Any] = torch.view_as_real(values.resolve_conj().contiguous()).numpy()
+    return array
+
+
+def smallest(values: NDArray[Any]) -> Any:
+    """Below this a number is too small to have a direction."""
+    return values.dtype.type(np.finfo(values.dtype).tiny)
+
+
+def _blocks(count: int) -> list[tuple[int, int]]:
+    step = 32 * CHUNK
+    return [(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def lift(x: Tensor, band_limit: int) -> Tensor:
+    """`fieldconv.ops.direction.lift`, (n, C) to (2B+1, n, C)."""
+    y = torch.empty(2 * band_limit + 1, *x.shape, dtype=x.dtype)
+    source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
+    tiny = smallest(source)
+    run_blocks(lambda first, last: _lift(first, last, tiny, source, out), _blocks(x.numel()))
+    return y
+
+
+def lift_backward(x: Tensor, gradient: Tensor) -> Tensor:
+    """Gradient with respect to x, from that with respect to `lift` of x."""
+    result = torch.empty(x.shape, dtype=x.dtype)
+    source, out = floats(x).reshape(-1), floats(result).reshape(-1)
+    incoming = floats(gradient).reshape(len(gradient), -1)
+    tiny = smallest(source)
+    run_blocks(
+        lambda first, last: _lift_backward(first, last, tiny, source, incoming, out), _blocks(x.numel())
+    )
+    return result

@@ -1,0 +1,144 @@
+"""A surface's edges as the CPU kernels want them, worked out once and shared by all layers."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+import zlib
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from fieldconv._compiled import num_threads
+from fieldconv.ops.rings import ring_weights
+
+
+class Geometry(NamedTuple):
+    """The tensors of a surface (or batch) that the operations read."""
+
+    edge_index: Tensor
+    log: Tensor
+    transport: Tensor
+    weight: Tensor
+    radius: Tensor
+    batch: Tensor | None = None
+
+    @classmethod
+    def of(cls, surface: Any) -> Geometry:
+        radius = surface.radius.reshape(-1)
+        batch = None
+        if radius.numel() > 1:
+            batch = getattr(surface, "batch", None)
+            if batch is None:
+                raise ValueError("A surface with several radii needs the attribute batch, as batches have.")
+        return cls(surface.edge_index, surface.log, surface.transport, surface.weight, surface.radius, batch)
+
+    def distance(self) -> Tensor:
+        """r/ε of every edge."""
+        radius = self.radius.reshape(-1)
+        if self.batch is not None:
+            radius = radius[self.batch[self.edge_index[1]]]
+        return self.log.abs() / radius
+
+    def direction(self) -> Tensor:
+        """e^{iθ}, and 0 on self edges, which have no direction."""
+        distance = self.log.abs()
+        return self.log / torch.where(distance > 0, distance, 1)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges sorted by receiver, and for each receiver by the pair of rings they lie between."""
+
+    bands: int  # pairs of neighbouring rings, at least 1
+    offsets: NDArray[np.int64]  # (n · bands + 1,) first edge of every receiver and band
+    sender: NDArray[np.int32]
+    transport: NDArray[Any]  # (2, E) w e^{iφ}, real and imaginary parts
+    direction: NDArray[Any]  # (2, E) e^{iθ}
+    fraction: NDArray[Any]  # (E,) τ, the share of the outer ring
+    weight: NDArray[Any]  # (E,)
+    distance: NDArray[Any]  # (E,) r/ε
+    longest: int  # edges of the busiest receiver
+
+    def receiver_blocks(self) -> list[tuple[int, int]]:
+        """Ranges of receivers with about equally many edges."""
+        starts = self.offsets[:: self.bands]
+        receivers = len(starts) - 1
+        blocks = min(4 * num_threads(), receivers)
+        cuts = np.searchsorted(starts, np.linspace(0, starts[-1], blocks + 1)[1:-1])
+        bounds = np.unique([0, *cuts.tolist(), receivers]).tolist()
+        return list(itertools.pairwise(bounds))
+
+
+def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: torch.dtype) -> Edges:
+    sender, receiver = geometry.edge_index
+    distance = geometry.distance().to(dtype)
+    lower, fraction = ring_weights(distance, rings, spacing)
+    bands = max(rings - 1, 1)
+    row = receiver * bands + lower
+    order = torch.argsort(row, stable=True)
+    offsets = np.zeros(receivers * bands + 1, dtype=np.int64)
+    np.cumsum(torch.bincount(row, minlength=receivers * bands).numpy(), out=offsets[1:])
+
+    def real(values: Tensor) -> NDArray[Any]:
+        return values.to(dtype)[order].numpy()
+
+    def split(values: Tensor) -> NDArray[Any]:
+        return np.stack([real(values.real), real(values.imag)])
+
+    return Edges(
+        bands,
+        offsets,
+        sender.to(torch.int32)[order].numpy(),
+        split(geometry.weight * geometry.transport),
+        split(geometry.direction()),
+        real(fraction),
+        real(geometry.weight),
+        distance[order].numpy(),
+        longest=int(np.diff(offsets[::bands]).max(initial=0)),
+    )
+
+
+def _stamp(tensor: Tensor | None) -> int | None:
+    """A number that changes whenever the tensor does."""
+    if tensor is None:
+        return None
+    if tensor.is_inference():  # these do not count their changes
+        return zlib.adler32(memoryview(tensor.contiguous().view(torch.uint8).numpy()))
+    return tensor._version
+
+
+class _Entry(NamedTuple):
+    tensors: tuple[weakref.ref[Tensor] | None, ...]
+    stamps: tuple[int | None, ...]
+    edges: dict[tuple[Any, ...], Edges]
+
+
+# By the log tensor, not by the surface: the entry dies with the tensor, is shared by copies of the surface,
+# is not pickled, and a surface whose tensors were replaced or changed in place finds no old entry.
+_entries: MutableMapping[Tensor, _Entry] = WeakIdKeyDictionary()
+
+
+def sorted_edges(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: torch.dtype) -> Edges:
+    """The edges for the kernels, sorted anew only when the geometry has changed."""
+    stamps = tuple(_stamp(tensor) for tensor in geometry)
+    entry = _entries.get(geometry.log)
+    if (
+        entry is None
+        or entry.stamps != stamps
+        or any((ref and ref()) is not tensor for ref, tensor in zip(entry.tensors, geometry, strict=True))
+    ):
+        refs = tuple(None if tensor is None else weakref.ref(tensor) for tensor in geometry)
+        entry = _entries[geometry.log] = _Entry(refs, stamps, {})
+    key = (receivers, rings, spacing, dtype)
+    edges = entry.edges.get(key)
+    if edges is None:
+        with torch.no_grad():
+            edges = entry.edges[key] = _sort(geometry, receivers, rings, spacing, dtype)
+    return edges

@@ -1,0 +1,1 @@
+"""Looking at it: the 3-D viewer, static pictures, print figures and the HTML report."""

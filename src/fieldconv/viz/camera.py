@@ -1,0 +1,86 @@
+"""Where a panel is looked at from; the viewer and the pictures share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import radians, sin, tan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.viz.panels import Panel
+
+Floats = NDArray[np.float64]
+
+FOCAL = 1 / tan(radians(15))
+EYE = 1.03 / sin(radians(15))  # from there the unit ball just fits
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Rotation and magnification of a view of the unit ball.
+
+    Parameters
+    ----------
+    turn : (3, 3) rotation
+        From the mesh to the viewer's right, up and backward.
+    zoom : float
+        1 shows the ball around the mesh.
+    fit : bool
+        Whether to go closer as long as the whole mesh stays in view.
+    """
+
+    turn: Floats
+    zoom: float = 1.0
+    fit: bool = True
+
+    @classmethod
+    def home(cls, panel: Panel, *, up: str = "y") -> Camera:
+        """From the front and slightly above; from straight above the focus if the panel has one."""
+        if up not in ("x", "y", "z"):
+            raise ValueError(f"up is {up!r}; choose x, y or z")
+        upward = np.eye(3)["xyz".index(up)]
+        if panel.focus is None:
+            front = np.roll(upward, 1)  # z for y, x for z, y for x
+            right = np.cross(upward, front)
+            toward = front + 0.45 * right + 0.22 * upward
+            zoom = 1.0
+        else:
+            vertex, radius = panel.focus
+            toward = panel.mesh.vertex_normals[vertex]
+            if abs(toward @ upward) > 0.95:
+                upward = np.roll(upward, 1)
+            zoom = max(frame(panel.mesh, panel.focus)[1] / (1.25 * radius), 1.0)
+        backward = toward / np.linalg.norm(toward)
+        right = np.cross(upward, backward)
+        right /= np.linalg.norm(right)
+        return cls(np.stack([right, np.cross(backward, right), backward]), zoom, fit=panel.focus is None)
+
+    def project(self, points: Floats, width: int, height: int) -> tuple[Floats, Floats]:
+        """(n, 2) positions in a picture, in pixels from the upper left, and (n,) distances from the eye.
+
+        Parameters
+        ----------
+        points : (n, 3) points of the unit ball
+        """
+        seen = points @ self.turn.T
+        distance = EYE - seen[:, 2]
+        shorter = min(width, height)
+        plane = FOCAL * self.zoom * shorter / 2 * seen[:, :2] / distance[:, None]
+        return np.array([width / 2, height / 2]) + plane * [1, -1], distance
+
+    def fitted(self, points: Floats, width: int, height: int) -> Camera:
+        """The same camera, closer, if it fits."""
+        if not self.fit:
+            return self
+        at, _ = self.project(points, width, height)
+        reach = np.abs(2 * at / [width, height] - 1).max(initial=1e-6)
+        return replace(self, zoom=self.zoom * min(4.0, 0.92 / reach))
+
+
+def frame(mesh: Mesh, focus: tuple[int, float] | None) -> tuple[Floats, float]:
+    """Centre (3,) and radius of the ball that a view turns about: around the mesh, centred on the focus."""
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    centre = (low + high) / 2 if focus is None else mesh.vertices[focus[0]]
+    return centre, float(np.linalg.norm(mesh.vertices - centre, axis=1).max()) or 1.0

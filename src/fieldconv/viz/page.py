@@ -1,0 +1,113 @@
+"""Self-contained HTML pages: text is escaped, numbers are packed, nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv._io import atomic_path
+
+# The browser itself then refuses every load from outside the page.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; form-action 'none'; base-uri 'none'"
+)
+
+
+def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fill: bool = False) -> str:
+    """HTML of a whole page.
+
+    Parameters
+    ----------
+    title : str
+        Plain text.
+    body : str
+        HTML; whoever makes it has escaped what comes from files.
+    viewer, plotly : bool
+        Scripts that the body needs.
+    fill : bool
+        Whether the views shall fill the window.
+    """
+    scripts = [_plotly()] if plotly else []
+    if viewer:
+        scripts.append(_asset("viewer.js"))
+    return "\n".join(
+        [
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{_asset('page.css')}</style>",
+            f"</head><body><main{' class=fc-solo' if fill else ''}>",
+            body,
+            "</main>",
+            *(f"<script>{script}</script>" for script in scripts),
+            "</body></html>\n",
+        ]
+    )
+
+
+def heading(title: str, caption: str = "") -> str:
+    """HTML of a title and what is to be seen below it."""
+    below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
+    return f"<h1>{escape(title)}</h1>{below}"
+
+
+def data_block(identifier: str, data: Any) -> str:
+    """HTML that holds JSON for a script to find; no text in it can end the block."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return f'<script type="application/json" id="{escape(identifier)}">{text}</script>'
+
+
+def pack(values: NDArray[Any], kind: str) -> dict[str, Any]:
+    """Array as JSON, small: ``unpack`` in viewer.js is its inverse.
+
+    Whole numbers become differences down the columns (neighbours are alike); the bytes are then grouped
+    by significance, which deflate squeezes far better.
+
+    Parameters
+    ----------
+    values : (n,) or (n, k) array
+    kind : "u1", "u2", "u4", "i4" or "f4"
+        Type of number the page reads.
+    """
+    array = np.ascontiguousarray(values).astype(f"<{kind}")
+    delta = kind != "f4"
+    stored = array
+    if delta:
+        stored = array.copy()
+        stored[1:] -= array[:-1]  # wraps around, and so does the sum that undoes it
+    grouped = np.frombuffer(stored.tobytes(), np.uint8).reshape(-1, array.itemsize).T.tobytes()
+    squeezed = base64.b64encode(zlib.compress(grouped, 6)).decode()
+    return {"kind": kind, "shape": list(array.shape), "delta": delta, "data": squeezed}
+
+
+def write(path: str | Path, html: str) -> Path:
+    """Write a page, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(html, encoding="utf-8")
+    return Path(path)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("fieldconv.viz") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    script: str = get_plotlyjs()
+    return script.replace("</script", "<\\/script")

@@ -1,0 +1,365 @@
+"""What is to be seen: a mesh and the ways to colour it. The viewer and the pictures both draw these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.viz import colours as col
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Labels:
+    """A class per vertex.
+
+    Parameters
+    ----------
+    name : str
+        What the classes are, e.g. "Prediction".
+    values : (V,) int64
+        Class of each vertex; negative means none.
+    names : list of str
+        Name of each class; as many as the largest value needs.
+    """
+
+    name: str
+    values: Ints
+    names: Sequence[str]
+
+    @cached_property
+    def colours(self) -> Bytes:
+        """(K, 3) colour of each class."""
+        return col.categorical(len(self.names))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scalar:
+    """A number per vertex, shown through a colour ramp with a colour bar.
+
+    Parameters
+    ----------
+    name : str
+        What the numbers are, e.g. "Geodesic error".
+    values : (V,) float64
+        NaN means no value.
+    limits : (float, float)
+        Numbers at the ends of the ramp.
+    ramp : (K, 3) uint8
+        Colours from the lower to the upper limit.
+    """
+
+    name: str
+    values: Floats
+    limits: tuple[float, float]
+    ramp: Bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Colours:
+    """A colour per vertex, e.g. carried over from a source mesh.
+
+    Parameters
+    ----------
+    values : (V, 3) uint8
+    match : (V,) int64, optional
+        Vertex of the first panel's mesh that each vertex corresponds to; negative means none.
+    """
+
+    name: str
+    values: Bytes
+    match: Ints | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Polar:
+    """Polar coordinates around a vertex: hue is the angle, rings mark the distance.
+
+    Parameters
+    ----------
+    values : (V, 2) float64
+        Position in the tangent plane of the centre, NaN outside the disc.
+    radius : float
+        Radius of the disc.
+    """
+
+    name: str
+    values: Floats
+    radius: float
+
+
+Colouring = Labels | Scalar | Colours | Polar
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Arrows:
+    """Vectors at vertices.
+
+    Parameters
+    ----------
+    vertices : (K,) int64
+        Where they start.
+    vectors : (K, 3) float64
+        In the units of the mesh.
+    shown : bool
+        Whether the page shows them at once or on demand.
+    """
+
+    vertices: Ints
+    vectors: Floats
+    shown: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Panel:
+    """One view of a mesh.
+
+    Parameters
+    ----------
+    title, note : str
+        Plain text above the view; the mesh's name and size if left out.
+    colourings : sequence
+        Ways to colour it; the first is shown first, the others on demand.
+    arrows : Arrows, optional
+    focus : (int, float), optional
+        Vertex to look at, and the radius around it that fills the view.
+
+    Examples
+    --------
+    >>> mesh = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], name="triangle")
+    >>> Panel(mesh=mesh, colourings=[scalar("Height", mesh.vertices[:, 1])]).title
+    'triangle'
+    """
+
+    mesh: Mesh
+    title: str = ""
+    note: str = ""
+    colourings: Sequence[Colouring] = ()
+    arrows: Arrows | None = None
+    focus: tuple[int, float] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.mesh.name or "mesh")
+        count = len(self.mesh.vertices)
+        for colouring in self.colourings:
+            if len(colouring.values) != count:
+                raise ValueError(
+                    f"{self.title}: {colouring.name!r} has {len(colouring.values):,} values "
+                    f"but the mesh has {count:,} vertices; give one per vertex"
+                )
+
+
+def labels(name: str, values: ArrayLike, names: Sequence[str] | None = None) -> Labels:
+    """Colour by class; classes without a name are called by their number.
+
+    Examples
+    --------
+    >>> labels("Part", [0, 2, 2]).names
+    ['0', '1', '2']
+    """
+    classes = np.asarray(values, dtype=np.int64)
+    needed = int(classes.max(initial=-1)) + 1
+    given = [str(n) for n in names or ()]
+    return Labels(name=name, values=classes, names=given + [str(k) for k in range(len(given), needed)])
+
+
+def scalar(
+    name: str, values: ArrayLike, *, limits: tuple[float, float] | None = None, ramp: str | None = None
+) -> Scalar:
+    """Colour by a number; numbers of both signs get a diverging ramp around zero.
+
+    Examples
+    --------
+    >>> scalar("Height", [-1.0, 3.0]).limits
+    (-3.0, 3.0)
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+    known = numbers[~np.isnan(numbers)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    if limits is None:
+        limits = (-max(-low, high), max(-low, high)) if low < 0 < high else (low, high)
+    signed = limits[0] < 0 < limits[1]
+    return Scalar(
+        name=name,
+        values=numbers,
+        limits=limits,
+        ramp=col.ramp(ramp or ("diverging" if signed else "viridis")),
+    )
+
+
+def error(name: str, values: ArrayLike, *, largest: float | None = None) -> Scalar:
+    """Colour by an error, grey where there is none to red."""
+    numbers = np.asarray(values, dtype=np.float64)
+    top = float(np.nanmax(numbers, initial=0)) if largest is None else largest
+    return scalar(name, numbers, limits=(0.0, top or 1.0), ramp="error")
+
+
+def field(name: str, vectors: ArrayLike, *, largest_of_all: float | None = None) -> Scalar:
+    """Colour by the magnitude of a vector field: hue absolute, value relative (`colours.field_ramp`).
+
+    Parameters
+    ----------
+    vectors : (V,) complex, or (V, 2) or (V, 3) real
+    largest_of_all : float, optional
+        Largest magnitude over all surfaces that are to be compared; this surface's own if left out.
+    """
+    size = magnitude(vectors)
+    largest = float(size.max(initial=0))
+    table = col.field_ramp(largest, largest if largest_of_all is None else largest_of_all)
+    return Scalar(name=name, values=size, limits=(0.0, largest or 1.0), ramp=table)
+
+
+def magnitude(vectors: ArrayLike) -> Floats:
+    """(V,) length of each vector of a field."""
+    vectors = np.asarray(vectors)
+    size: Floats = np.abs(vectors) if vectors.ndim == 1 else np.linalg.norm(vectors, axis=1)
+    return size.astype(np.float64)
+
+
+def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
+    """Colours of the source mesh's vertices, carried to another mesh by a vertex map.
+
+    Parameters
+    ----------
+    match : (V,) int
+        For each vertex of the other mesh its vertex of ``source``; negative means none.
+    """
+    match = np.asarray(match, dtype=np.int64)
+    if len(match) and match.max() >= len(source.vertices):
+        raise ValueError(
+            f"{name}: the map names vertex {match.max()} but {source.name or 'the source mesh'} has "
+            f"{len(source.vertices):,} vertices, numbered from 0"
+        )
+    carried_over = col.position_colours(source.vertices)[match]
+    carried_over[match < 0] = col.PLAIN
+    return Colours(name=name, values=carried_over, match=match)
+
+
+def field_arrows(mesh: Mesh, vectors: ArrayLike, *, most: int = 500, shown: bool = False) -> Arrows:
+    """Arrows of a vector field at evenly spread vertices, scaled so that neighbours do not overlap.
+
+    Lengths follow the square root of the magnitudes, so that the direction of small vectors can be seen.
+
+    Parameters
+    ----------
+    vectors : (V,) complex in the tangent frames, or (V, 3) in space
+    most : int
+        At most about this many arrows.
+    """
+    space = in_space(mesh, vectors)
+    size = np.linalg.norm(space, axis=1)
+    largest = size.max(initial=0) or 1.0
+    picked = spread(mesh.vertices, most)
+    picked = picked[size[picked] > 1e-3 * largest]
+    gap = (mesh.area / max(min(most, len(mesh.vertices)), 1)) ** 0.5
+    scale = 1.2 * gap / np.sqrt(size[picked] * largest)
+    return Arrows(vertices=picked, vectors=space[picked] * scale[:, None], shown=shown)
+
+
+def in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
+    """(V, 3) vectors in space of complex vectors in the tangent frames; those in space stay."""
+    vectors = np.asarray(vectors)
+    if vectors.ndim == 2 and vectors.shape[1] == 2:
+        vectors = vectors[:, 0] + 1j * vectors[:, 1]
+    if vectors.ndim == 2:
+        return vectors.astype(np.float64)
+    from fieldconv.geometry.geodesics import tangent_frames
+
+    frame, normal = tangent_frames(mesh)
+    turned: Floats = vectors.real[:, None] * frame + vectors.imag[:, None] * np.cross(normal, frame)
+    return turned
+
+
+def spread(points: Floats, most: int) -> Ints:
+    """Ids of at most about ``most`` points, one per cell of a grid, hence evenly spread."""
+    if len(points) <= most:
+        return np.arange(len(points))
+    size = np.ptp(points, axis=0).max() or 1.0
+    low, high = 1.0, 4096.0  # cells along the longest side; a finer grid keeps more points
+    kept = np.arange(1)
+    while high - low > 1:
+        middle = (low + high) / 2
+        cells = np.floor((points - points.min(axis=0)) / size * middle).astype(np.int64)
+        _, first = np.unique(cells @ np.array([1, 1 << 20, 1 << 40]), return_index=True)
+        if len(first) <= most:
+            low, kept = middle, first
+        else:
+            high = middle
+    return np.sort(kept)
+
+
+def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
+    """The geodesic disc of a vertex: its polar coordinates, its distances, vectors transported over it.
+
+    Parameters
+    ----------
+    vertex : int
+        Centre.
+    radius : float
+        In the units of the mesh.
+
+    Returns
+    -------
+    list of Panel
+        The logarithm (hue = angle, rings = distance), with the directions along which each point sees the
+        centre's zero direction, parallel-transported to it.
+    """
+    from fieldconv.geometry.geodesics import geodesic_discs
+
+    count = len(mesh.vertices)
+    if not 0 <= vertex < count:
+        raise ValueError(f"{mesh.name or 'mesh'} has no vertex {vertex}; choose one of 0…{count - 1}")
+    disc = geodesic_discs(mesh, radius, [vertex])
+    logarithm = np.full((count, 2), np.nan)
+    logarithm[disc.targets] = (disc.distance * np.stack([np.cos(disc.angle), np.sin(disc.angle)])).T
+    distance = np.full(count, np.nan)
+    distance[disc.targets] = disc.distance
+    transported = np.zeros(count, dtype=np.complex128)
+    transported[disc.targets] = np.exp(1j * disc.transport)
+
+    picked = disc.targets[spread(mesh.vertices[disc.targets], 250)]
+    gap = (np.pi * radius**2 / len(picked)) ** 0.5
+    arrows = Arrows(vertices=picked, vectors=0.8 * gap * in_space(mesh, transported)[picked], shown=True)
+    polar = Polar(name="Polar coordinates", values=logarithm, radius=radius)
+    far = scalar("Geodesic distance", distance, limits=(0.0, radius))
+    note = f"disc of vertex {vertex}, radius {radius:g}, {len(disc.targets):,} vertices"
+    focus = (vertex, radius)
+    return [
+        Panel(mesh=mesh, title=mesh.name, note=note, colourings=[polar, far], focus=focus),
+        Panel(
+            mesh=mesh,
+            title="Transported vectors",
+            note="the centre's zero direction, carried along geodesics",
+            colourings=[far, polar],
+            arrows=arrows,
+            focus=focus,
+        ),
+    ]
+
+
+def mesh_colourings(mesh: Mesh) -> list[Colouring]:
+    """Everything a mesh carries with it: labels, numbers and colours of its vertices."""
+    found: list[Colouring] = []
+    for name, values in mesh.vertex_data.items():
+        shown = name.replace("_", " ").capitalize()
+        if np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_:
+            found.append(labels(shown, values) if _few(values) else scalar(shown, values))
+        else:
+            found.append(error(shown, values) if "error" in name.lower() else scalar(shown, values))
+    if mesh.vertex_colours is not None:
+        found.append(Colours(name="Colours", values=mesh.vertex_colours[:, :3]))
+    return found
+
+
+def _few(values: NDArray[Any]) -> bool:
+    return bool(values.max(initial=0) < 100)

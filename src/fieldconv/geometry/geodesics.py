@@ -174,8 +174,9 @@ class Charts(NamedTuple):
 
 
 def charts(mesh: Mesh) -> Charts:
-    """Unfolding coordinates and vertex angles of a mesh; faces that repeat a vertex are left out."""
-    faces = mesh.faces
+    """Unfolding coordinates and vertex angles; without faces that repeat a vertex or another face."""
+    _, first_of_kind = np.unique(np.sort(mesh.faces, axis=1), axis=0, return_index=True)
+    faces = mesh.faces[np.sort(first_of_kind)]
     distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
     faces = np.ascontiguousarray(faces[distinct])
     count = len(mesh.vertices)
@@ -396,8 +397,8 @@ def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
 
     # A wedge: left end and right end of the edge it crosses, left and right bounding ray, length behind its
     # origin; the corner it meets next, its origin, the corner it left the origin through, and whether the
-    # edge's left end is the next corner's first neighbour.
-    rays, ids = np.empty((1024, 9)), np.empty((1024, 4), np.int64)
+    # edge's left end is the next corner's first neighbour, and the wedge it is part of.
+    rays, ids = np.empty((1024, 9)), np.empty((1024, 5), np.int64)
     heap_key, heap_item = np.empty(1024), np.empty(1024, np.int64)
     # The most one step can yield.
     most = max(4 * np.diff(corner_offsets).max(), 4)
@@ -624,8 +625,13 @@ def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                         continue
                 other = twin[facing]
                 while other != facing:
+                    # Where sheets branch, light could be passed round and round; a shortest path
+                    # never enters a face twice.
+                    if sheets > 2 and _has_crossed(ids, item, other // 3):
+                        other = twin[other]
+                        continue
                     if wedges == len(rays):
-                        more_rays, more_ids = np.empty((2 * wedges, 9)), np.empty((2 * wedges, 4), np.int64)
+                        more_rays, more_ids = np.empty((2 * wedges, 9)), np.empty((2 * wedges, 5), np.int64)
                         more_rays[:wedges], more_ids[:wedges] = rays, ids
                         rays, ids = more_rays, more_ids
                     ray = rays[wedges]
@@ -634,6 +640,7 @@ def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                     ray[8] = behind
                     ids[wedges, 0], ids[wedges, 1], ids[wedges, 2] = other, origin, root
                     ids[wedges, 3] = 1 if vertex_of[_beside(other, 1)] == left_vertex else 0
+                    ids[wedges, 4] = item
                     fresh_key[fresh], fresh_item[fresh] = nearest, wedges
                     fresh += 1
                     wedges += 1
@@ -700,6 +707,16 @@ def _shadow(width, first_angle, turn, incoming, fan_total, fan_open, side):  # t
     else:
         return 0.0, -1.0
     return (low, high) if turn > 0 else (width - high, width - low)
+
+
+@kernel
+def _has_crossed(ids, wedge, face):  # type: ignore[no-untyped-def]
+    """Whether light that is now in ``wedge`` has come through ``face``."""
+    while wedge >= 0:
+        if ids[wedge, 0] // 3 == face or (ids[wedge, 4] < 0 and ids[wedge, 2] // 3 == face):
+            return True
+        wedge = ids[wedge, 4]
+    return False
 
 
 @kernel

@@ -31,8 +31,8 @@ def heat_discs(
 ) -> Discs:
     """Distance, direction and parallel transport from every source to all targets within ``radius``.
 
-    A pair whose two directions are both asked for is kept if both are within the radius; its distance is
-    the mean of both and its transport is made antisymmetric, φ(q, p) = −φ(p, q).
+    A pair seen from both ends is kept if both are within the radius. Its distance is the mean of both, and
+    directions and transport are made to agree: φ(q, p) = −φ(p, q), and log_p q is −log_q p, transported.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def collect(sources: Ints, discs: list[tuple[Ints, Floats, Floats, Floats]]) -> 
 
 
 def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
-    """Drop pairs that the other end does not see; let both ends agree on distance and transport.
+    """Drop pairs that the other end does not see; let both ends agree on distance, transport and direction.
 
     Where the other end is not a source, or this one not a wanted target, a pair is left as it is.
     """
@@ -151,16 +151,15 @@ def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
     is_source[discs.sources] = True
     keep = mutual | ~(is_source[discs.targets] & wanted[centres])
     distance = np.where(mutual, (discs.distance + discs.distance[mirror]) / 2, discs.distance)
-    # Half the difference of the two, taken the short way round: exactly opposite for the mirror.
-    disagreement = _wrapped(discs.transport + discs.transport[mirror]) / 2
-    transport = np.where(mutual, _wrapped(discs.transport - disagreement), discs.transport)
-    first = centres < discs.targets
-    transport = np.where(mutual & ~first, -transport[mirror], transport)
-    transport[centres == discs.targets] = 0.0
+    # Half of what is between the two, the short way round; one end decides, so that rounding cannot differ.
+    transport = _wrapped(discs.transport - _wrapped(discs.transport + discs.transport[mirror]) / 2)
+    transport = np.where(centres < discs.targets, transport, -transport[mirror])
+    transport = np.where(mutual, transport, discs.transport)
+    from_there = -np.exp(1j * (discs.angle[mirror] - transport))
+    angle = np.where(mutual, np.angle(np.exp(1j * discs.angle) + from_there), discs.angle)
+    angle[centres == discs.targets] = transport[centres == discs.targets] = 0.0
     offsets = np.concatenate([[0], np.cumsum(keep)])[discs.offsets]
-    return Discs(
-        discs.sources, offsets, discs.targets[keep], distance[keep], discs.angle[keep], transport[keep]
-    )
+    return Discs(discs.sources, offsets, discs.targets[keep], distance[keep], angle[keep], transport[keep])
 
 
 def _wrapped(angle: Floats) -> Floats:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fieldconv.datasets.base import PairDataset, SurfaceDataset
+    from fieldconv.datasets.base import Matches, SurfaceDataset, SurfacePair
     from fieldconv.datasets.benchmarks import FAUST, SHREC11, SHREC19, HumanSegmentation, SHREC19Humans
     from fieldconv.datasets.check import check_folder
     from fieldconv.datasets.creature_dataset import Creatures
@@ -23,9 +23,10 @@ _HOME = {
     "DatasetError": "problems",
     "FolderDataset": "folder",
     "HumanSegmentation": "benchmarks",
-    "PairDataset": "base",
+    "Matches": "base",
     "SHREC19Humans": "benchmarks",
     "SurfaceDataset": "base",
+    "SurfacePair": "base",
     "check_folder": "check",
     "make_folder": "make",
     "open_dataset": "folder",
@@ -37,11 +38,12 @@ __all__ = [  # noqa: RUF022
     "FAUST",
     "FolderDataset",
     "HumanSegmentation",
-    "PairDataset",
+    "Matches",
     "SHREC11",
     "SHREC19",
     "SHREC19Humans",
     "SurfaceDataset",
+    "SurfacePair",
     "check_folder",
     "make_folder",
     "open_dataset",

@@ -1,0 +1,144 @@
+"""Embedded creatures as a collection for each of the four tasks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache, partial
+from importlib.resources import files
+
+import numpy as np
+
+from fieldconv.datasets.collection import TASKS, Collection, Ints, Item, Pair, Sample, Task
+from fieldconv.datasets.creatures import (
+    PARTS,
+    SPECIES,
+    CreatureSample,
+    Difficulty,
+    correspondence,
+    make_creature,
+    template,
+)
+from fieldconv.datasets.creatures.difficulty import named
+from fieldconv.datasets.creatures.species import SKELETONS
+from fieldconv.geometry.mesh import Mesh
+
+PER_SPECIES = {"train": 10, "test": 4}
+SEEDS_PER_SPLIT = 1_000_000
+FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is farther away has none
+
+
+def creature_collection(
+    task: Task = "segmentation",
+    *,
+    split: str = "train",
+    meshes: int | None = None,
+    vertices: int = 1000,
+    species: str | Sequence[str] | None = None,
+    pose: float = 1.0,
+    difficulty: str | Difficulty = "clean",
+    seed: int = 0,
+) -> Collection:
+    """Creatures of the chosen species in turn; the parameters are those of `fieldconv.datasets.Creatures`."""
+    if task not in TASKS:
+        raise ValueError(f"task is {task!r}; choose one of {', '.join(TASKS)}")
+    if split not in PER_SPECIES:
+        raise ValueError(f"split is {split!r}; choose one of {', '.join(PER_SPECIES)}")
+    chosen = _species(species, task)
+    count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)
+    level = named(difficulty)
+    first = (2 * seed + (split == "test")) * SEEDS_PER_SPLIT
+    parts = tuple(part for part in PARTS if part in {bone for name in chosen for bone in _parts(name)})
+    order = np.array([PARTS.index(part) for part in parts])
+    items = []
+    for i in range(count):
+        name = chosen[i % len(chosen)]
+        read = partial(
+            _read, task, name, first + i, vertices, pose, level, chosen.index(name), order, _version()
+        )
+        items.append(Item(f"{name}-{first + i}", read, group=name))
+    pairs: list[Pair] = []
+    if task == "matching":
+        for name in chosen:  # each with the next of its species
+            members = [i for i, item in enumerate(items) if item.group == name]
+            following = members[1:] + members[: len(members) > 2]
+            pairs += [
+                Pair(scene, model, creature_truth, group=name)
+                for scene, model in zip(members, following, strict=False)
+            ]
+    return Collection(
+        f"creatures ({split})",
+        task,
+        tuple(items),
+        class_names={"classification": chosen, "segmentation": parts}.get(task, ()),
+        pairs=tuple(pairs),
+        template=partial(_template_mesh, chosen[0], vertices) if task == "correspondence" else None,
+    )
+
+
+def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]:
+    """In the order of `SPECIES`; by default all, but one for correspondence, which has one template."""
+    if species is None:
+        return SPECIES[:1] if task == "correspondence" else SPECIES
+    wanted = [species] if isinstance(species, str) else list(species)
+    for name in wanted:
+        if name not in SPECIES:
+            raise ValueError(f"there is no species {name!r}; choose of {', '.join(SPECIES)}")
+    if not wanted or (task == "correspondence" and len(wanted) > 1):
+        raise ValueError(
+            f"{len(wanted)} species; choose one" + (" or more" if not wanted else " for correspondence")
+        )
+    return tuple(name for name in SPECIES if name in wanted)
+
+
+@cache
+def _parts(species: str) -> frozenset[str]:
+    return frozenset(PARTS[part] for part in np.unique(SKELETONS[species]().part))
+
+
+@cache
+def _version() -> str:
+    """Of the generator: prepared surfaces are not used any more when it changes."""
+    folder = files("fieldconv.datasets.creatures")
+    sources = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".py")), key=lambda e: e.name
+    )
+    return hashlib.sha256(b"".join(entry.read_bytes() for entry in sources)).hexdigest()[:16]
+
+
+def _read(
+    task: Task,
+    species: str,
+    seed: int,
+    vertices: int,
+    pose: float,
+    difficulty: Difficulty,
+    index: int,
+    parts: Ints,
+    version: str,
+) -> Sample:
+    creature = make_creature(species, seed, vertices=vertices, pose=pose, difficulty=difficulty)
+    if task == "classification":
+        return Sample(creature.mesh, np.int64(index))
+    if task == "segmentation":
+        return Sample(creature.mesh, np.searchsorted(parts, creature.labels))
+    if task == "correspondence":
+        return Sample(creature.mesh, counterpart(creature, template(species, vertices)))
+    return Sample(creature.mesh, creature)
+
+
+def _template_mesh(species: str, vertices: int) -> Mesh:
+    return template(species, vertices).mesh
+
+
+def creature_truth(scene: Sample, model: Sample) -> Ints:
+    """The model's vertex at each vertex of the scene, −1 where the model lacks that place."""
+    return counterpart(scene.target, model.target)
+
+
+def counterpart(creature: CreatureSample, other: CreatureSample) -> Ints:
+    """`correspondence`, but −1 where the other has nothing near, for it lacks a limb or has a hole."""
+    vertex = correspondence(creature, other)
+    spacing = (Mesh(other.rest, other.mesh.faces).area / len(other.rest)) ** 0.5
+    away = np.linalg.norm(creature.rest - other.rest[vertex], axis=1)
+    return np.where(away <= FARTHEST * spacing, vertex, -1)

@@ -1,0 +1,71 @@
+"""The embedded benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from fieldconv.datasets.base import SurfaceDataset
+from fieldconv.datasets.collection import Task
+from fieldconv.datasets.creature_collection import creature_collection
+from fieldconv.datasets.creatures import Difficulty
+
+
+class Creatures(SurfaceDataset):
+    """Articulated creatures made from code: no download, the same for the same arguments.
+
+    Parameters
+    ----------
+    task : {"classification", "segmentation", "correspondence", "matching"}
+        Classes are species; parts are shared between species where they mean the same; correspondence is
+        with the template of one species; pairs for matching are of one species each.
+    split : {"train", "test"}
+        Two sets that share no creature.
+    meshes : int, optional
+        How many in this split, the species in turn; by default 10 of each to train on and 4 to test.
+    vertices : int
+        Of each mesh, 250 to 50,000.
+    species : str or sequence of str, optional
+        All by default; for correspondence one, by default the first of `creatures.SPECIES`.
+    pose : float
+        Strength of the pose.
+    difficulty : str or Difficulty
+        A name in `creatures.DIFFICULTIES`: noise, holes, missing parts …
+    seed : int
+        Another seed is another dataset.
+    **options
+        As for `SurfaceDataset`.
+
+    Examples
+    --------
+    >>> data = Creatures("segmentation", meshes=2, vertices=250, species=["snake"], cache=False)
+    >>> len(data), data.class_names, data[0].y.shape
+    (2, ('head', 'torso', 'tail'), torch.Size([250]))
+    """
+
+    def __init__(
+        self,
+        task: Task = "segmentation",
+        *,
+        split: Literal["train", "test"] = "train",
+        meshes: int | None = None,
+        vertices: int = 1000,
+        species: str | Sequence[str] | None = None,
+        pose: float = 1.0,
+        difficulty: str | Difficulty = "clean",
+        seed: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            creature_collection(
+                task,
+                split=split,
+                meshes=meshes,
+                vertices=vertices,
+                species=species,
+                pose=pose,
+                difficulty=difficulty,
+                seed=seed,
+            ),
+            **options,
+        )

@@ -1,0 +1,85 @@
+"""Datasets from any folder: one's own layout, or whichever of the benchmarks it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from fieldconv.datasets.base import SurfaceDataset
+from fieldconv.datasets.check import LAYOUTS, OWN, detect_layout
+from fieldconv.datasets.collection import Task
+from fieldconv.datasets.layouts.folder import read_folder
+
+
+class FolderDataset(SurfaceDataset):
+    """Anyone's own meshes in a folder; `fieldconv.datasets.layouts.folder` has the layouts.
+
+    Parameters
+    ----------
+    root : path
+    task : {"classification", "segmentation", "correspondence", "matching"}, optional
+        Guessed from the layout if not given.
+    split : {"train", "test", "all"}
+        By the folders train/ and test/, by the lists train.txt and test.txt, or else by the seed.
+    test_fraction, seed : float, int
+        Share of the test split, and what it is drawn by.
+    index_base : {0, 1}
+        What the ids in vertex maps count from.
+    **options
+        As for `SurfaceDataset`.
+
+    Raises
+    ------
+    DatasetError
+        Lists everything that is wrong with the folder.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        task: Task | None = None,
+        *,
+        split: Literal["train", "test", "all"] = "train",
+        test_fraction: float = 0.2,
+        seed: int = 0,
+        index_base: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            read_folder(
+                root, task=task, split=split, test_fraction=test_fraction, seed=seed, index_base=index_base
+            ),
+            **options,
+        )
+
+
+def open_dataset(
+    root: str | Path,
+    task: Task | None = None,
+    *,
+    split: Literal["train", "test", "all"] = "train",
+    seed: int = 0,
+    **options: Any,
+) -> SurfaceDataset:
+    """The dataset in a folder, be it a benchmark's or one's own.
+
+    Parameters
+    ----------
+    root : path
+    task : str, optional
+        What it is to be used for; an error if the folder is for something else.
+    split : {"train", "test", "all"}
+    seed : int
+        For layouts that are divided at random.
+    **options
+        As for `SurfaceDataset`.
+    """
+    layout = detect_layout(root)
+    if layout == OWN:
+        return FolderDataset(root, task, split=split, seed=seed, **options)
+    read = LAYOUTS[layout][1]
+    seeded = {"seed": seed} if layout in ("SHREC'11", "SHREC'19", "SHREC'19 humans") else {}
+    collection = read(root, split=split, **seeded)
+    if task is not None and collection.task != task:
+        raise ValueError(f"{root} is laid out as {layout}, which is for {collection.task}, not {task}")
+    return SurfaceDataset(collection, **options)

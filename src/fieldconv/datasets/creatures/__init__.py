@@ -1,0 +1,168 @@
+"""Articulated creatures made from code alone: meshes with class, parts and correspondence known.
+
+A skeleton with radii defines a smooth solid at rest. Every sample meshes that solid anew, then changes its
+proportions and pose by skinning. A vertex's rest position is its canonical coordinate: part labels and
+correspondences between any two samples of a species follow from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from fieldconv.geometry.mesh import Mesh
+
+from .difficulty import (
+    DIFFICULTIES,
+    Difficulty,
+    add_noise,
+    cut_holes,
+    cut_plane,
+    missing_limbs,
+    named,
+    place,
+)
+from .pose import articulate, find_turns, grow, owners, skin_weights
+from .remesh import triangulate
+from .skeleton import PARTS, Array, Skeleton
+from .solid import make_solid, project_all
+from .species import SKELETONS
+
+__all__ = [
+    "DIFFICULTIES",
+    "PARTS",
+    "SPECIES",
+    "CreatureSample",
+    "Difficulty",
+    "correspondence",
+    "make_creature",
+    "template",
+]
+
+SPECIES: tuple[str, ...] = tuple(SKELETONS)
+
+
+@dataclass(frozen=True)
+class CreatureSample:
+    """A creature and its ground truth.
+
+    Attributes
+    ----------
+    mesh : the posed surface, V vertices.
+    species : index into `SPECIES`.
+    labels : (V,) int64, index into `PARTS` of each vertex's part.
+    rest : (V, 3) float64, where each vertex is on the species' rest shape.
+    """
+
+    mesh: Mesh
+    species: int
+    labels: NDArray[np.int64]
+    rest: NDArray[np.float64]
+
+
+@lru_cache(maxsize=None)
+def _skeleton(species: str) -> Skeleton:
+    if species not in SKELETONS:
+        raise ValueError(f"Unknown species {species!r}: choose one of {', '.join(SPECIES)}.")
+    return SKELETONS[species]()
+
+
+def make_creature(
+    species: str | int,
+    seed: int,
+    *,
+    vertices: int = 1000,
+    pose: float = 1.0,
+    difficulty: str | Difficulty = "clean",
+) -> CreatureSample:
+    """Make one creature; the same arguments always give the same mesh.
+
+    Parameters
+    ----------
+    species : a name in `SPECIES`, or its index.
+    seed : not negative; another seed is another triangulation, body build and pose.
+    vertices : 250 to 50,000; the mesh has exactly that many before holes and cuts.
+    pose : strength of the pose; 0 is the rest pose, 1 goes to the joints' limits.
+    difficulty : a name in `DIFFICULTIES`, or a `Difficulty`.
+
+    Examples
+    --------
+    >>> sample = make_creature("octopus", seed=3, vertices=500)
+    >>> sample.mesh.vertices.shape, sorted({PARTS[label] for label in sample.labels})
+    ((500, 3), ['head', 'tentacle'])
+    """
+    name = SPECIES[species] if isinstance(species, int) else species
+    whole = _skeleton(name)
+    if not 250 <= vertices <= 50_000:
+        raise ValueError(f"Cannot make a creature of {vertices} vertices: choose 250 to 50,000.")
+    level = named(difficulty)
+    number = SPECIES.index(name)
+    meshing, posing, damage = (np.random.default_rng((seed, number, stream)) for stream in range(3))
+    skeleton = whole.without(missing_limbs(whole, damage, level.missing)) if level.missing else whole
+    rest, faces = triangulate(make_solid(skeleton), vertices, meshing, uneven=level.uneven)
+    weights = skin_weights(skeleton, rest)
+    points, joints = grow(skeleton, rest, weights, posing, level.build)
+    turns = find_turns(skeleton, joints, posing, pose * level.pose)
+    points = articulate(skeleton, points, joints, weights, turns)
+
+    for amount, cut in ((level.holes, cut_holes), (level.cut, cut_plane)):
+        if amount:
+            keep, faces = cut(points, faces, damage, amount)  # type: ignore[operator]
+            points, rest = points[keep], rest[keep]
+    if level.noise:
+        points = add_noise(points, faces, damage, level.noise)
+    points = place(points, damage, level)
+    labels = skeleton.part[owners(skeleton, rest)]
+    return CreatureSample(Mesh(points, faces, name=f"{name}-{seed}"), number, labels, rest)
+
+
+@lru_cache(maxsize=64)
+def template(species: str | int, vertices: int = 1000) -> CreatureSample:
+    """The species at rest, with a triangulation that is always the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shape = template("snake", vertices=300)
+    >>> np.array_equal(shape.mesh.vertices, shape.rest)
+    True
+    """
+    return make_creature(species, 2**31 - 1, vertices=vertices, difficulty="rest")
+
+
+def correspondence(sample: CreatureSample, template: CreatureSample) -> NDArray[np.int64]:
+    """For each vertex of ``sample`` the template vertex nearest at rest, (V,).
+
+    Nearest among those on the same side of the surface and on the same or a neighbouring bone, so that limbs
+    which almost touch at rest, and the two sides of a fin, do not mix.
+
+    Examples
+    --------
+    >>> shape = template("fish", vertices=300)
+    >>> bool((correspondence(shape, shape) == range(300)).all())
+    True
+    """
+    if sample.species != template.species:
+        one, two = SPECIES[sample.species], SPECIES[template.species]
+        raise ValueError(f"A {one} and a {two} have no correspondence: use a template of the same species.")
+    skeleton = _skeleton(SPECIES[sample.species])
+    joined = np.eye(len(skeleton), dtype=bool)
+    joined[np.arange(1, len(skeleton)), skeleton.parent[1:]] = True
+    joined = (joined | joined.T).astype(int)
+    joined = joined @ joined > 0  # neighbours, and bones on the same parent
+    solid = make_solid(skeleton)
+
+    def describe(rest: Array) -> tuple[NDArray[np.int64], Array]:
+        return owners(skeleton, rest), project_all(solid, rest.copy(), 2)
+
+    bone, normal = describe(sample.rest)
+    other_bone, other_normal = describe(template.rest)
+    distance, candidate = cKDTree(template.rest).query(sample.rest, k=min(24, len(template.rest)))
+    agrees = joined[bone[:, None], other_bone[candidate]]
+    agrees &= (normal[:, None] * other_normal[candidate]).sum(-1) > 0
+    best = np.where(agrees, distance, distance + 1e3).argmin(axis=1)
+    return np.asarray(np.take_along_axis(candidate, best[:, None], 1)[:, 0], np.int64)

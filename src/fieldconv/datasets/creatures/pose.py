@@ -1,0 +1,154 @@
+"""Poses and proportions: smooth skinning weights at rest, then bones that grow and turn."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .skeleton import Array, Skeleton
+from .solid import bone_distances, make_solid
+
+Quaternion = Array
+
+
+def skin_weights(skeleton: Skeleton, rest: Array) -> Array:
+    """Share of each bone in the motion of each point, (V, bones); rows sum to 1.
+
+    From the root outwards a point's share is divided among a bone and the limbs that hang from it, by how near
+    each is. So a point never follows a limb it is not joined to, however close that limb may be at rest.
+    """
+    distance = bone_distances(make_solid(skeleton), rest)
+    children: list[list[int]] = [[] for _ in skeleton.bones]
+    limb = distance.copy()  # distance to the bone and everything that hangs from it
+    for b in range(len(skeleton) - 1, 0, -1):
+        parent = int(skeleton.parent[b])
+        children[parent].append(b)
+        limb[:, parent] = np.minimum(limb[:, parent], limb[:, b])
+    share = np.zeros_like(distance)
+    share[:, 0] = 1.0
+    for b, limbs in enumerate(children):
+        if not limbs:
+            continue
+        options = np.column_stack([distance[:, b], limb[:, limbs]])
+        width = 0.35 * skeleton.radii[[b, *limbs], :2].mean(axis=1)
+        width[0] = width[1:].mean()
+        excess = (options - options.min(axis=1, keepdims=True)) / width
+        ease = np.clip(1 - excess, 0, 1)
+        ease = ease * ease * (3 - 2 * ease)
+        ease *= share[:, [b]] / ease.sum(axis=1, keepdims=True)
+        share[:, limbs] = ease[:, 1:]
+        share[:, b] = ease[:, 0]
+    return share
+
+
+def owners(skeleton: Skeleton, rest: Array) -> NDArray[np.int64]:
+    """The bone whose surface each point is on."""
+    return np.asarray(bone_distances(make_solid(skeleton), rest).argmin(axis=1), np.int64)
+
+
+def grow(
+    skeleton: Skeleton, rest: Array, weights: Array, rng: np.random.Generator, strength: float
+) -> tuple[Array, Array]:
+    """Change lengths and girths of the bones, left and right alike; give points and joint positions."""
+    groups = sorted({bone.group for bone in skeleton.bones})
+    drawn = {group: np.clip(rng.standard_normal(2), -2, 2) for group in groups}
+    whole = 0.5 * np.clip(rng.standard_normal(2), -2, 2)
+    moved = np.zeros_like(rest)
+    joints = skeleton.head.copy()
+    maps = np.empty((len(skeleton), 3, 3))
+    for b, bone in enumerate(skeleton.bones):
+        parent = bone.parent
+        if parent >= 0:
+            joints[b] = joints[parent] + maps[parent] @ (skeleton.head[b] - skeleton.head[parent])
+        if parent >= 0 and not bone.turns:
+            maps[b] = maps[parent]  # a mere lump on its parent
+        else:
+            length, girth = np.exp(0.07 * strength * (drawn[bone.group] + whole))
+            along = np.outer(skeleton.along[b], skeleton.along[b])
+            maps[b] = length * along + girth * (np.eye(3) - along)
+        moved += weights[:, [b]] * (joints[b] + (rest - skeleton.head[b]) @ maps[b].T)
+    return moved, joints
+
+
+def _turn_about(axis: Array, angle: float) -> Quaternion:
+    return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis])
+
+
+def _product(p: Quaternion, q: Quaternion) -> Quaternion:
+    """Hamilton product, along the last axis."""
+    a, u = p[..., :1], p[..., 1:]
+    b, v = q[..., :1], q[..., 1:]
+    return np.concatenate([a * b - (u * v).sum(-1, keepdims=True), a * v + b * u + np.cross(u, v)], axis=-1)
+
+
+def _rotate(q: Quaternion, x: Array) -> Array:
+    u = q[..., 1:]
+    t = 2 * np.cross(u, x)
+    return np.asarray(x + q[..., :1] * t + np.cross(u, t))
+
+
+def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) -> Array:
+    """A rotation (unit quaternion) for every joint, within its limits times ``strength``."""
+    turns = np.zeros((len(skeleton), 4))
+    turns[:, 0] = 1.0
+    levels: list[list[float]] = []
+    for b, bone in enumerate(skeleton.bones):
+        fresh = [float(rng.uniform(-1, 1)) for _ in bone.turns]
+        if bone.follows:
+            before = levels[bone.parent]
+            fresh = [0.8 * old + 0.6 * new for old, new in zip(before, fresh, strict=True)]
+        levels.append(fresh)
+        for level, (axis, least, most) in zip(fresh, bone.turns, strict=True):
+            # Level 0 is the rest pose when the limits are even, and their middle when they are not.
+            level = float(np.clip(level, -1, 1))
+            angle = strength * ((least + most) / 2 + level * (most - least) / 2)
+            turns[b] = _product(_turn_about(np.array(axis), np.radians(angle)), turns[b])
+    return turns
+
+
+def _chain(skeleton: Skeleton, joints: Array, turns: Array) -> tuple[Array, Array]:
+    """World rotation of each bone and where its joint goes."""
+    rotation, place = turns.copy(), joints.copy()
+    for b in range(1, len(skeleton)):
+        parent = skeleton.parent[b]
+        rotation[b] = _product(rotation[parent], turns[b])
+        place[b] = place[parent] + _rotate(rotation[parent], joints[b] - joints[parent])
+    return rotation, place
+
+
+def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
+    """How deep each pair of bones that do not share a joint is in one another, 0 where apart."""
+    s = np.linspace(0, 1, 5)
+    axis = _rotate(rotation, skeleton.along * skeleton.length[:, None])
+    points = place[:, None] + s[:, None] * axis[:, None]
+    radius = skeleton.radii[:, 1::2].min(axis=1)
+    gap = np.linalg.norm(points[:, None, :, None] - points[None, :, None], axis=-1).min(axis=(2, 3))
+    return np.maximum(0, radius[:, None] + radius[None] - gap)
+
+
+def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, strength: float) -> Array:
+    """Draw poses, ever gentler, until no two limbs are deeper in one another than at rest."""
+    still = np.zeros((len(skeleton), 4))
+    still[:, 0] = 1
+    allowed = _depth(skeleton, *_chain(skeleton, joints, still)) + 0.25 * skeleton.radii.min(axis=1)
+    for attempt in range(24):
+        turns = draw_turns(skeleton, rng, strength * (1 - attempt / 30))
+        if (_depth(skeleton, *_chain(skeleton, joints, turns)) <= allowed).all():
+            break
+    return turns
+
+
+def articulate(skeleton: Skeleton, points: Array, joints: Array, weights: Array, turns: Array) -> Array:
+    """Skin the points with blended dual quaternions, which keep volume where limbs bend."""
+    rotation, place = _chain(skeleton, joints, turns)
+    # Each bone's motion is x ↦ R x + t; as a dual quaternion: (R, ½ t R).
+    for b in range(1, len(skeleton)):
+        if rotation[b] @ rotation[skeleton.parent[b]] < 0:
+            rotation[b] *= -1
+    shift = place - _rotate(rotation, joints)
+    dual = 0.5 * _product(np.column_stack([np.zeros(len(shift)), shift]), rotation)
+    real, dual = weights @ rotation, weights @ dual
+    norm = np.linalg.norm(real, axis=1, keepdims=True)
+    real, dual = real / norm, dual / norm
+    conjugate = real * np.array([1, -1, -1, -1])
+    return np.asarray(_rotate(real, points) + 2 * _product(dual, conjugate)[:, 1:])

@@ -1,0 +1,329 @@
+"""The smooth solid around a skeleton, and its surface on a lattice.
+
+The solid is {f < 0}. Every bone has a distance-like function d; f is the least over all bones of d, melted
+into the d of the bone's parent. Only neighbours in the skeleton melt, so fingers side by side stay apart.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from fieldconv._compiled import kernel
+
+from .skeleton import Array, Skeleton
+
+Faces = NDArray[np.int64]
+
+BLOCK = 8  # lattice cells along the side of a block that is looked at, or skipped, as a whole
+
+
+class Solid(NamedTuple):
+    """The skeleton as plain arrays for compiled loops, one row per bone."""
+
+    parent: NDArray[np.int64]
+    head: Array
+    frame: Array  # (B, 3, 3): along, wide, thin
+    length: Array
+    radii: Array
+    swell: Array
+    blend: Array
+    girth: Array  # perimeter / 2π, half-way
+    bound: Array  # radius of a ball about the middle that holds the bone
+
+
+def make_solid(skeleton: Skeleton) -> Solid:
+    middle = (skeleton.radii[:, :2] + skeleton.radii[:, 2:]) / 2 * (1 + skeleton.swell[:, None])
+    return Solid(
+        skeleton.parent.astype(np.int64),
+        skeleton.head,
+        np.stack([skeleton.along, skeleton.wide, skeleton.thin], axis=1),
+        skeleton.length,
+        skeleton.radii,
+        skeleton.swell,
+        skeleton.blend,
+        middle.mean(axis=1),
+        skeleton.length / 2 + np.maximum(skeleton.radii.max(axis=1), middle.max(axis=1)),
+    )
+
+
+@kernel
+def bone_distance(solid: Solid, b: int, x: float, y: float, z: float) -> float:
+    """Signed distance to one bone: exact across a round bone, to first order across a flat one."""
+    frame = solid.frame[b]
+    dx, dy, dz = x - solid.head[b, 0], y - solid.head[b, 1], z - solid.head[b, 2]
+    along = dx * frame[0, 0] + dy * frame[0, 1] + dz * frame[0, 2]
+    wide = dx * frame[1, 0] + dy * frame[1, 1] + dz * frame[1, 2]
+    thin = dx * frame[2, 0] + dy * frame[2, 1] + dz * frame[2, 2]
+    s = min(max(along / solid.length[b], 0.0), 1.0)
+    along -= s * solid.length[b]
+    swell = 1.0 + solid.swell[b] * 4.0 * s * (1.0 - s)
+    width = ((1.0 - s) * solid.radii[b, 0] + s * solid.radii[b, 2]) * swell
+    thickness = ((1.0 - s) * solid.radii[b, 1] + s * solid.radii[b, 3]) * swell
+    cap = 0.5 * (width + thickness)
+    a, w, t = along / cap, wide / width, thin / thickness
+    level = np.sqrt(a * a + w * w + t * t)
+    a, w, t = a / cap, w / width, t / thickness
+    slope = np.sqrt(a * a + w * w + t * t)
+    depth = -min(width, thickness)  # no point of the bone is deeper
+    if slope * cap < 1e-9:
+        return depth
+    return max(level * (level - 1.0) / slope, depth)
+
+
+@kernel
+def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
+    """f at a point; ``distance`` is scratch space, one number per bone."""
+    bones = len(solid.parent)
+    nearest = np.inf
+    for b in range(bones):
+        half = 0.5 * solid.length[b]
+        dx = x - solid.head[b, 0] - half * solid.frame[b, 0, 0]
+        dy = y - solid.head[b, 1] - half * solid.frame[b, 0, 1]
+        dz = z - solid.head[b, 2] - half * solid.frame[b, 0, 2]
+        centre = np.sqrt(dx * dx + dy * dy + dz * dz)
+        nearest = min(nearest, centre + solid.blend[b])
+        distance[b] = centre - solid.bound[b]
+    value = np.inf
+    for b in range(bones):
+        if distance[b] < nearest:  # a bone farther than that neither touches nor melts here
+            distance[b] = bone_distance(solid, b, x, y, z)
+        melted = distance[b]
+        parent = solid.parent[b]
+        if parent >= 0:
+            k = solid.blend[b]
+            other = distance[parent]
+            gap = abs(melted - other)
+            melted = min(melted, other)
+            if gap < k:
+                h = (k - gap) / k
+                melted -= h * h * h * k / 6.0
+        value = min(value, melted)
+    return value
+
+
+@kernel
+def project(solid: Solid, point: Array, distance: Array, steps: int) -> tuple[float, float, float]:
+    """Move a point onto the surface by Newton steps, in place; give the unit normal there."""
+    eps = 1e-6
+    gx, gy, gz = 0.0, 0.0, 1.0
+    for _ in range(steps):
+        x, y, z = point[0], point[1], point[2]
+        value = field(solid, x, y, z, distance)
+        gx = (field(solid, x + eps, y, z, distance) - value) / eps
+        gy = (field(solid, x, y + eps, z, distance) - value) / eps
+        gz = (field(solid, x, y, z + eps, distance) - value) / eps
+        square = gx * gx + gy * gy + gz * gz
+        if square < 1e-12:
+            break
+        step = value / square
+        point[0] -= step * gx
+        point[1] -= step * gy
+        point[2] -= step * gz
+        if abs(value) < 1e-9:
+            break
+    norm = np.sqrt(gx * gx + gy * gy + gz * gz) + 1e-30
+    return gx / norm, gy / norm, gz / norm
+
+
+@kernel
+def project_all(solid: Solid, points: Array, steps: int) -> Array:
+    """Move points onto the surface in place; give the normals."""
+    normals = np.empty_like(points)
+    distance = np.empty(len(solid.parent))
+    for i in range(len(points)):
+        nx, ny, nz = project(solid, points[i], distance, steps)
+        normals[i, 0], normals[i, 1], normals[i, 2] = nx, ny, nz
+    return normals
+
+
+@kernel
+def bone_distances(solid: Solid, points: Array) -> Array:
+    """Distance of every point to every bone, (n, bones)."""
+    result = np.empty((len(points), len(solid.parent)))
+    for i in range(len(points)):
+        for b in range(len(solid.parent)):
+            result[i, b] = bone_distance(solid, b, points[i, 0], points[i, 1], points[i, 2])
+    return result
+
+
+@kernel
+def _blocks_near_surface(
+    solid: Solid, origin: Array, turn: Array, cell: float, blocks: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Blocks the surface may cross: those whose middle is not much farther than half a diagonal."""
+    side = BLOCK * cell
+    reach = 1.5 * side * np.sqrt(3.0) / 2.0
+    distance = np.empty(len(solid.parent))
+    found = np.empty((blocks[0] * blocks[1] * blocks[2], 3), np.int64)
+    count = 0
+    for i in range(blocks[0]):
+        for j in range(blocks[1]):
+            for k in range(blocks[2]):
+                u, v, w = (i + 0.5) * side, (j + 0.5) * side, (k + 0.5) * side
+                x = origin[0] + turn[0, 0] * u + turn[0, 1] * v + turn[0, 2] * w
+                y = origin[1] + turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] * w
+                z = origin[2] + turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] * w
+                if abs(field(solid, x, y, z, distance)) < reach:
+                    found[count, 0], found[count, 1], found[count, 2] = i, j, k
+                    count += 1
+    return found[:count]
+
+
+@kernel
+def _cut_tetrahedron(
+    number: NDArray[np.int64],
+    level: Array,
+    a: int,
+    b: int,
+    c: int,
+    d: int,
+    ends: NDArray[np.int64],
+    height: Array,
+    count: int,
+) -> int:
+    """Append the surface triangles of the positively oriented tetrahedron a, b, c, d; give the new count."""
+    # Bring the inside corners to the front by even permutations only: the orientation stays.
+    inside = (level[a] < 0) + (level[b] < 0) + (level[c] < 0) + (level[d] < 0)
+    if inside == 0 or inside == 4:
+        return count
+    odd_one = inside == 1
+    if inside != 2:
+        # The one corner that differs from the others becomes a.
+        if (level[b] < 0) == odd_one:
+            a, b, c = b, c, a
+        elif (level[c] < 0) == odd_one:
+            a, b, c = c, a, b
+        elif (level[d] < 0) == odd_one:
+            a, d, b = d, b, a
+        path = ((a, b), (a, c), (a, d), (a, b), (a, b), (a, b))
+        used = 3
+        if not odd_one:
+            path = ((a, b), (a, d), (a, c), (a, b), (a, b), (a, b))
+    else:
+        # The two inside corners become a and b.
+        if level[a] >= 0:
+            if level[b] < 0:
+                a, b, c = b, c, a
+            else:
+                a, b, c, d = c, d, a, b
+        if level[c] < 0:
+            b, c, d = c, d, b
+        elif level[d] < 0:
+            b, c, d = d, b, c
+        path = ((a, c), (a, d), (b, d), (a, c), (b, d), (b, c))
+        used = 6
+    for m in range(used):
+        low, high = path[m]
+        if number[low] > number[high]:
+            low, high = high, low
+        ends[count, 0], ends[count, 1] = number[low], number[high]
+        height[count, 0], height[count, 1] = level[low], level[high]
+        count += 1
+    return count
+
+
+@kernel
+def _tetrahedra_surface(
+    solid: Solid,
+    origin: Array,
+    turn: Array,
+    cell: float,
+    blocks: NDArray[np.int64],
+    active: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Array]:
+    """Surface triangles in the tetrahedra of a body-centred cubic lattice.
+
+    Each triangle corner lies on a lattice edge: it is given as the edge's two ends, numbered, with the values
+    there. A tetrahedron joins two neighbouring cell centres to an edge of the face between them.
+    """
+    n = BLOCK + 1
+    ny, nz = blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1
+    value = np.empty((2, n, n, n))
+    ends = np.empty((4096, 2), np.int64)
+    height = np.empty((4096, 2))
+    count = 0
+    distance = np.empty(len(solid.parent))
+    number = np.empty(6, np.int64)
+    level = np.empty(6)
+    at = np.empty(3, np.int64)
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    for a in range(len(active)):
+        i0, j0, k0 = active[a, 0] * BLOCK, active[a, 1] * BLOCK, active[a, 2] * BLOCK
+        for centre in range(2):
+            for i in range(n):
+                for j in range(n):
+                    for k in range(n):
+                        u = (i0 + i + 0.5 * centre) * cell
+                        v = (j0 + j + 0.5 * centre) * cell
+                        w = (k0 + k + 0.5 * centre) * cell
+                        x = origin[0] + turn[0, 0] * u + turn[0, 1] * v + turn[0, 2] * w
+                        y = origin[1] + turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] * w
+                        z = origin[2] + turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] * w
+                        value[centre, i, j, k] = field(solid, x, y, z, distance)
+        for i in range(BLOCK):
+            for j in range(BLOCK):
+                for k in range(BLOCK):
+                    for axis in range(3):
+                        # Six lattice points: two centres, then the four corners of the face between them.
+                        p, q = (axis + 1) % 3, (axis + 2) % 3
+                        inside = 0
+                        for m in range(6):
+                            at[0], at[1], at[2] = i, j, k
+                            if m > 0:
+                                at[axis] += 1
+                            if m > 1:
+                                at[p] += square[m - 2, 0]
+                                at[q] += square[m - 2, 1]
+                            kind = 1 if m < 2 else 0
+                            level[m] = value[kind, at[0], at[1], at[2]]
+                            number[m] = 2 * (((i0 + at[0]) * ny + j0 + at[1]) * nz + k0 + at[2]) + kind
+                            inside += level[m] < 0
+                        if inside == 0 or inside == 6:
+                            continue
+                        if count + 24 > len(ends):
+                            ends = np.concatenate((ends, np.empty_like(ends)))
+                            height = np.concatenate((height, np.empty_like(height)))
+                        for m in range(4):
+                            count = _cut_tetrahedron(
+                                number, level, 0, 1, 2 + m, 2 + (m + 1) % 4, ends, height, count
+                            )
+    return ends[:count], height[:count]
+
+
+def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tuple[Array, Faces]:
+    """Mesh {f = 0} on a lattice of the given cell size, turned and shifted: closed, manifold, with slivers.
+
+    Only the largest component is kept.
+    """
+    ends = np.concatenate([solid.head, solid.head + solid.length[:, None] * solid.frame[:, 0]])
+    reach = np.tile(solid.bound - solid.length / 2, 2)[:, None]
+    low = ((ends @ turn) - reach).min(axis=0) - 2 * cell + (shift - 1) * cell
+    high = ((ends @ turn) + reach).max(axis=0) + 2 * cell
+    blocks = np.ceil((high - low) / (BLOCK * cell)).astype(np.int64)
+    origin = turn @ low
+    active = _blocks_near_surface(solid, origin, turn, cell, blocks)
+    edges, height = _tetrahedra_surface(solid, origin, turn, cell, blocks, active)
+
+    key, first, corner = np.unique(edges[:, 0] << 32 | edges[:, 1], return_index=True, return_inverse=True)
+    numbers = np.stack([key >> 32, key & 0xFFFFFFFF], axis=1)
+    index, centre = numbers // 2, numbers % 2
+    ny, nz = blocks[1:] * BLOCK + 1
+    lattice = np.stack([index // (ny * nz), index // nz % ny, index % nz], axis=2) + 0.5 * centre[..., None]
+    f = height[first]
+    share = np.clip(f[:, 0] / (f[:, 0] - f[:, 1]), 0.05, 0.95)[:, None]
+    points = origin + cell * ((1 - share) * lattice[:, 0] + share * lattice[:, 1]) @ turn.T
+    faces = corner.reshape(-1, 3)
+
+    count = len(points)
+    graph = coo_array(
+        (np.ones(3 * len(faces), bool), (faces.ravel(), np.roll(faces, 1, 1).ravel())), (count,) * 2
+    )
+    component = connected_components(graph, directed=False)[1]
+    keep = component == np.bincount(component).argmax()
+    number = np.cumsum(keep) - 1
+    return points[keep], number[faces[keep[faces[:, 0]]]]

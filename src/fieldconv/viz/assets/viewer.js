@@ -702,7 +702,9 @@
       };
       canvas.addEventListener("pointerup", release);
       canvas.addEventListener("pointercancel", release);
-      canvas.addEventListener("pointerleave", () => this.viewer.unmark());
+      canvas.addEventListener("pointerleave", (event) => {
+        if (event.pointerType !== "touch") this.viewer.unmark(); // a lifted finger leaves too
+      });
       canvas.addEventListener("contextmenu", (event) => event.preventDefault());
       canvas.addEventListener("dblclick", () => this.viewer.reset());
       canvas.addEventListener("wheel", (event) => {

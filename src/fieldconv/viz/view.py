@@ -1,0 +1,255 @@
+"""`fieldconv view`: meshes and files of values to a page (and a picture)."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.viz import panels as pan
+from fieldconv.viz.panels import Panel
+from fieldconv.viz.viewer import write_page
+
+Files = Path | Sequence[Path] | None
+
+
+def view(
+    meshes: Sequence[Path],
+    *,
+    labels: Files = None,
+    scalar: Files = None,
+    field: Files = None,
+    map: Files = None,
+    error: Files = None,
+    disc: int | None = None,
+    radius: float = 0.2,
+    run: Path | None = None,
+    up: str = "y",
+    out: Path | None = None,
+    open: bool = True,
+    png: Path | None = None,
+) -> Path:
+    """Show meshes on one page that works offline; their views turn together.
+
+    Files of values hold one line (or row) per vertex: text, or NumPy's ``.npy``. Give one file for each
+    mesh, in the same order. Whatever a mesh file itself carries (labels, numbers, colours) can be chosen
+    on the page too.
+
+    Parameters
+    ----------
+    meshes : sequence of paths
+    labels : path or paths
+        A class per vertex, counted from 0; negative means none.
+    scalar, error : path or paths
+        A number per vertex; errors run from grey to red.
+    field : path or paths
+        A vector per vertex: complex or two columns (in the tangent frames), or three columns (in space).
+    map : path or paths
+        For each mesh after the first: which vertex of the first mesh, counted from 0, each of its vertices
+        corresponds to.
+    disc : int, optional
+        Show the geodesic disc of this vertex, on the mesh scaled to unit area.
+    radius : float
+        Radius of the disc.
+    run : path, optional
+        Run folder whose network predicts the meshes.
+    up : "x", "y" or "z"
+        Axis that points up at first.
+    out : path, optional
+        Page to write; ``<first mesh>.html`` in the current folder if left out.
+    open : bool
+        Whether to open the page in the browser.
+    png : path, optional
+        Write a static picture too; with ``out`` left out, nothing but the picture.
+
+    Returns
+    -------
+    Path
+        The page, or the picture where only that was asked for.
+    """
+    if not meshes:
+        raise ValueError("no mesh to show; name at least one mesh file")
+    loaded = [Mesh.load(path) for path in meshes]
+    if disc is not None:
+        shown = [panel for mesh in loaded for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
+        caption = "Geodesic polar coordinates around a vertex, and a direction carried along the geodesics."
+    else:
+        per_mesh = {
+            "labels": _per_mesh(labels, len(loaded), "labels"),
+            "scalar": _per_mesh(scalar, len(loaded), "scalar"),
+            "error": _per_mesh(error, len(loaded), "error"),
+            "field": _per_mesh(field, len(loaded), "field"),
+            "map": [None, *_per_mesh(map, len(loaded) - 1, "map")]
+            if map is not None
+            else [None] * len(loaded),
+        }
+        predictions = _predict(run, loaded)
+        largest = _largest(per_mesh["field"], loaded)
+        shown = [
+            _panel(
+                mesh,
+                loaded[0],
+                {what: files[k] for what, files in per_mesh.items()},
+                predictions[k],
+                map is not None,
+                largest,
+            )
+            for k, mesh in enumerate(loaded)
+        ]
+        caption = ""
+    title = ", ".join(dict.fromkeys(mesh.name for mesh in loaded))
+    if png is not None:
+        from fieldconv.viz.picture import write_picture
+
+        write_picture(shown, png, up=up)
+        if out is None:
+            return Path(png)
+    page = write_page(shown, out or Path(f"{Path(meshes[0]).stem}.html"), title=title, caption=caption, up=up)
+    if open:
+        webbrowser.open(page.resolve().as_uri())
+    return page
+
+
+def _panel(
+    mesh: Mesh,
+    first: Mesh,
+    given: dict[str, Path | None],
+    predicted: list[pan.Colouring],
+    mapped: bool,
+    largest: float,
+) -> Panel:
+    """Everything asked for about one mesh, then everything its file carries."""
+    count = len(mesh.vertices)
+    colourings = list(predicted)
+    arrows = None
+    if (path := given["field"]) is not None:
+        vectors = read_field(path, count)
+        colourings.append(pan.field("Field", vectors, largest_of_all=largest))
+        arrows = pan.field_arrows(mesh, vectors)
+    if mapped:
+        match = np.arange(count) if mesh is first else _whole(_read(given["map"], count), given["map"])
+        colourings.append(pan.carried("Correspondence", first, match))
+    if (path := given["labels"]) is not None:
+        colourings.append(pan.labels("Label", _whole(_read(path, count), path)))
+    if (path := given["scalar"]) is not None:
+        colourings.append(pan.scalar(_title(path), _column(_read(path, count), path)))
+    if (path := given["error"]) is not None:
+        colourings.append(pan.error("Error", _column(_read(path, count), path)))
+    return Panel(mesh=mesh, colourings=[*colourings, *pan.mesh_colourings(mesh)], arrows=arrows)
+
+
+def _predict(run: Path | None, meshes: Sequence[Mesh]) -> list[list[pan.Colouring]]:
+    """What a run's network says about each mesh."""
+    if run is None:
+        return [[] for _ in meshes]
+    from fieldconv.viz.predictions import predicted_colourings
+
+    return predicted_colourings(run, meshes)
+
+
+def _largest(files: Sequence[Path | None], meshes: Sequence[Mesh]) -> float:
+    """Largest magnitude over all fields of the page, which their hues share."""
+    sizes = [
+        pan.magnitude(read_field(path, len(mesh.vertices))).max(initial=0)
+        for path, mesh in zip(files, meshes, strict=True)
+        if path is not None
+    ]
+    return float(max(sizes, default=0))
+
+
+def _per_mesh(files: Files, count: int, option: str) -> list[Path | None]:
+    if files is None:
+        return [None] * count
+    given: list[Path | None] = [Path(files)] if isinstance(files, str | Path) else [Path(f) for f in files]
+    if len(given) != count:
+        expected = f"{count} file{'s' if count != 1 else ''}"
+        raise ValueError(
+            f"--{option} names {len(given)} files; give {expected}, one per mesh in the same order"
+        )
+    return given
+
+
+def read_field(path: Path, count: int) -> NDArray[Any]:
+    """(V,) complex or (V, 3) real vectors of a file."""
+    values = _read(path, count)
+    if values.ndim == 2 and values.shape[1] == 2:
+        values = values[:, 0] + 1j * values[:, 1]
+    if np.iscomplexobj(values) and values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (count, 3) and not (values.ndim == 1 and np.iscomplexobj(values)):
+        raise ValueError(
+            f"{path}: a field of shape {values.shape}; give one complex, two or three real numbers per vertex"
+        )
+    return values
+
+
+def _read(path: Path | None, count: int) -> NDArray[Any]:
+    """Values of a file, one row per vertex."""
+    assert path is not None
+    if not path.exists():
+        raise ValueError(f"{path}: no such file")
+    if path.suffix == ".npy":
+        try:
+            values: NDArray[Any] = np.load(path, allow_pickle=False)
+        except ValueError as problem:
+            raise ValueError(
+                f"{path}: not an array of numbers ({problem}); write it with numpy.save"
+            ) from None
+    else:
+        values = _read_text(path)
+    if values.ndim == 0 or len(values) != count:
+        have = 1 if values.ndim == 0 else len(values)
+        raise ValueError(f"{path}: {have:,} rows for a mesh with {count:,} vertices; give one row per vertex")
+    return values
+
+
+def _read_text(path: Path) -> NDArray[np.float64]:
+    rows: list[list[float]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        words = line.split("#")[0].replace(",", " ").split()
+        try:
+            row = [float(word) for word in words]
+        except ValueError:
+            raise ValueError(
+                f"{path}, line {number}: {line.strip()!r} is not a number; give one row per vertex"
+            ) from None
+        if row and rows and len(row) != len(rows[0]):
+            raise ValueError(
+                f"{path}, line {number}: {len(row)} numbers where the lines before have {len(rows[0])}"
+            )
+        if row:
+            rows.append(row)
+    values = np.array(rows)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _column(values: NDArray[Any], path: Path) -> NDArray[Any]:
+    """One real number per vertex."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or np.iscomplexobj(values):
+        raise ValueError(
+            f"{path}: values of shape {values.shape}, {values.dtype}; give one number per vertex"
+        )
+    return values
+
+
+def _whole(values: NDArray[Any], path: Path | None) -> NDArray[np.int64]:
+    """One whole number per vertex."""
+    assert path is not None
+    values = _column(values, path)
+    rounded = np.rint(values)
+    if not np.array_equal(rounded, values):
+        row = int(np.flatnonzero(rounded != values)[0])
+        raise ValueError(f"{path}: {values[row]} for vertex {row} is not a whole number")
+    whole: NDArray[np.int64] = rounded.astype(np.int64)
+    return whole
+
+
+def _title(path: Path) -> str:
+    return path.stem.replace("_", " ").capitalize()

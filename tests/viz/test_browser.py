@@ -1,0 +1,208 @@
+"""Pages in a real browser."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.viz import panels as pan
+from fieldconv.viz.panels import Panel
+from fieldconv.viz.viewer import write_page
+from shapes import icosphere
+from viz.browser import Browser
+from viz.test_viewer import NASTY, all_kinds
+
+READY = "window.fieldconv && fieldconv.ready"
+VIEW = "fieldconv.viewers[0].views[{}]"
+
+
+def sides(ball: Mesh) -> Panel:
+    """A ball with a left and a right half, in blue and orange."""
+    half = (ball.vertices[:, 0] > 0).astype(int)
+    shown = [pan.labels("Side", half, ["left", "right"]), pan.scalar("Height", ball.vertices[:, 1])]
+    return Panel(mesh=ball, colourings=shown)
+
+
+def picture(browser: Browser) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(browser.screenshot())).convert("RGB")).astype(int)
+
+
+def share(browser: Browser, colour: str) -> float:
+    """Part of the window that is blue or orange."""
+    red, _, blue = picture(browser).transpose(2, 0, 1)
+    return float(((blue - red if colour == "blue" else red - blue) > 60).mean())
+
+
+def test_page_loads_without_complaint_and_without_help(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    path = write_page([all_kinds(ball, NASTY), all_kinds(ball)], tmp_path / "page.html", title=NASTY)
+    browser.open(path, ready=READY)
+    select = "document.querySelector('.fc-select')"
+    for k in range(browser.run(f"{select}.options.length")):
+        browser.run(f"{select}.selectedIndex = {k}, {select}.dispatchEvent(new Event('change'))")
+        browser.settle()
+    for tool in ("edges", "arrows", "linked", "reset"):
+        browser.click(f"[data-tool={tool}]")
+    assert browser.errors == []
+    assert browser.requests == [path.as_uri()]
+    assert browser.run("document.title") == NASTY
+    assert browser.run("document.querySelector('.fc-title').textContent") == NASTY
+    assert browser.run("document.querySelectorAll('main img').length") == 0
+
+
+def test_outside_resources_are_refused(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    """Even a script on the page could load nothing."""
+    browser.open(write_page([Panel(mesh=ball)], tmp_path / "page.html"), ready=READY)
+    loaded = browser.run(
+        "new Promise(done => { const i = new Image(); i.onload = () => done(true);"
+        "i.onerror = () => done(false); i.src = 'http://localhost:9/x.png'; })"
+    )
+    assert loaded is False
+    assert any("Content Security Policy" in error for error in browser.errors)
+
+
+def test_legend_hides_a_class(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    assert share(browser, "blue") > 0.05
+    assert share(browser, "orange") > 0.05
+    browser.click("[data-class='0']")
+    assert share(browser, "blue") < 0.01  # only the swatch of the legend and the like
+    assert share(browser, "orange") > 0.05
+    assert browser.run("document.querySelector(\"[data-class='0']\").getAttribute('aria-pressed')") == "false"
+    browser.click("[data-class='0']")
+    assert share(browser, "blue") > 0.05
+
+
+def test_hidden_classes_cannot_be_hovered(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
+    seen = (
+        f"(() => {{ const view = {VIEW.format(0)}, found = [];"
+        "for (let x = 0; x < view.canvas.clientWidth; x += 20) {"
+        "const v = view.pick(x, view.canvas.clientHeight / 2); if (v >= 0) found.push(view.current.values[v]); }"
+        "return found; })()"
+    )
+    assert set(browser.run(seen)) == {0, 1}
+    browser.click("[data-class='1']")
+    assert set(browser.run(seen)) == {0}
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_hover_shows_the_right_vertex(ball: Mesh, browser: Browser, tmp_path: Path, phone: bool) -> None:
+    """Where a vertex on the near side is drawn, the tip names it, its label and its value."""
+    if phone:
+        browser.size(390, 844, phone=True)
+    panel = sides(ball)
+    browser.open(write_page([panel], tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    view = VIEW.format(0)
+    turn = np.array(browser.run(f"Array.from({view}.camera.turn)")).reshape(3, 3)
+    near = np.flatnonzero(ball.vertices @ turn[2] > 0.6)[:5]
+    for vertex in near:
+        x, y = browser.run(
+            f"(() => {{ const b = {view}.canvas.getBoundingClientRect(), p = {view}.project({vertex});"
+            "return [b.x + p[0], b.y + p[1]]; })()"
+        )
+        if phone:
+            browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+            browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+            browser.settle()
+        else:
+            browser.hover(x, y)
+        text = browser.run("document.querySelector('.fc-tip').innerText")
+        half, height = (colouring.values[vertex] for colouring in panel.colourings)
+        assert f"vertex {vertex}\n" in text
+        assert ["left", "right"][half] in text
+        assert float(text.split("Height")[1]) == pytest.approx(height, rel=1e-3, abs=1e-4)
+    assert browser.errors == []
+
+
+def test_cameras_move_together_until_unlinked(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball), sides(ball)], tmp_path / "page.html"), ready=READY)
+    state = "JSON.stringify([{0}.camera.zoom, {0}.camera.pan, Array.from({0}.camera.turn)])"
+    first, second = (state.format(VIEW.format(k)) for k in (0, 1))
+    x, y = browser.centre(".fc-canvas")
+    before = browser.run(first)
+    for act in (
+        lambda: browser.drag((x, y), (x + 80, y + 30)),
+        lambda: browser.drag((x, y), (x + 40, y), button="right"),
+        lambda: browser.wheel(x, y, -200),
+    ):
+        act()
+        after = browser.run(first)
+        assert after != before
+        assert browser.run(second) == after
+        before = after
+    browser.click("[data-tool=linked]")
+    browser.drag((x, y), (x - 60, y))
+    assert browser.run(second) == before
+    assert browser.run(first) != before
+
+
+def test_turning_moves_the_picture(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    before = picture(browser)
+    x, y = browser.centre(".fc-canvas")
+    browser.drag((x, y), (x + 120, y))
+    assert (np.abs(picture(browser) - before).max(axis=2) > 40).mean() > 0.02
+
+
+def test_hovering_a_target_marks_its_source(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    match = np.roll(np.arange(162), 1)
+    panels = [
+        Panel(mesh=ball, colourings=[pan.carried("Map", ball, np.arange(162))]),
+        Panel(mesh=ball, colourings=[pan.carried("Map", ball, match)]),
+    ]
+    browser.open(write_page(panels, tmp_path / "page.html"), ready=READY)
+    x, y = browser.run(
+        "(() => { const b = document.querySelectorAll('.fc-canvas')[1].getBoundingClientRect();"
+        "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+    )
+    browser.hover(x, y)
+    marked = browser.run(f"{VIEW.format(1)}.marked")
+    assert marked >= 0
+    assert browser.run(f"{VIEW.format(0)}.marked") == match[marked]
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_nothing_is_cut_off(ball: Mesh, browser: Browser, tmp_path: Path, width: int) -> None:
+    browser.size(width, 900 if width > 400 else 844, phone=width < 400)
+    long = [all_kinds(ball, "a_very_long_name_without_any_place_to_break_it_" * 3) for _ in range(3)]
+    browser.open(write_page(long, tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    outside = browser.run(
+        "[...document.querySelectorAll('main *')].filter(e => { const b = e.getBoundingClientRect();"
+        "return b.width && b.height && (b.left < -1 || b.right > innerWidth + 1) && !e.closest('.fc-head');"
+        "}).length"
+    )
+    assert outside == 0
+    if width > 400:  # one row of views fits the window
+        assert browser.run("document.documentElement.scrollHeight") <= 900
+
+
+def test_a_hundred_thousand_vertices(browser: Browser, tmp_path: Path) -> None:
+    """Measured without a graphics card; a tenth of these times is usual with one."""
+    mesh = Mesh(*icosphere(7), name="many")
+    assert len(mesh.vertices) > 100_000
+    path = write_page(
+        [Panel(mesh=mesh, colourings=[pan.scalar("Height", mesh.vertices[:, 1])])], tmp_path / "m.html"
+    )
+    browser.open(path, ready=READY)
+    first = browser.run("fieldconv.firstPicture") / 1000
+    frame = browser.run(
+        f"(async () => {{ const v = {VIEW.format(0)}, start = performance.now();"
+        "for (let k = 0; k < 8; k++) { v.turnBy(10, 3); await new Promise(requestAnimationFrame); }"
+        "return (performance.now() - start) / 8000; })()"
+    )
+    size = path.stat().st_size / 1e6
+    print(f"\n{len(mesh.vertices):,} vertices: {size:.1f} MB, first {first:.2f} s, {frame:.3f} s per frame")
+    assert size < 6
+    assert first < 20
+    assert frame < 3
+    assert browser.errors == []

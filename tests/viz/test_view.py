@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.viz import panels as pan
+from fieldconv.viz import view as viewing
+from fieldconv.viz.view import view
+
+
+@pytest.fixture
+def ball_file(ball: Mesh, tmp_path: Path) -> Path:
+    ball.save(tmp_path / "ball.ply")
+    return tmp_path / "ball.ply"
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[pan.Panel]:
+    """Panels that the page would show."""
+    caught: list[pan.Panel] = []
+
+    def catch(panels: list[pan.Panel], path: Path, **_: object) -> Path:
+        caught.extend(panels)
+        return path
+
+    monkeypatch.setattr(viewing, "write_page", catch)
+    return caught
+
+
+def test_page_is_written_and_opened(ball_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    page = view([ball_file], out=tmp_path / "x.html")
+    assert opened == [page.resolve().as_uri()]
+    assert view([ball_file], out=tmp_path / "y.html", open=False).exists()
+    assert len(opened) == 1
+
+
+def test_picture_alone(ball_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert view([ball_file], png=tmp_path / "ball.png") == tmp_path / "ball.png"
+    assert (tmp_path / "ball.png").read_bytes()[:4] == b"\x89PNG"
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_everything_at_once(ball_file: Path, tmp_path: Path, shown: list[pan.Panel]) -> None:
+    np.savetxt(tmp_path / "l.txt", np.arange(162) % 5, fmt="%d")
+    np.save(tmp_path / "height.npy", np.linspace(0, 1, 162))
+    np.save(tmp_path / "f.npy", np.full(162, 1 + 1j))
+    np.save(tmp_path / "m.npy", np.arange(162)[::-1])
+    two = [ball_file, ball_file]
+    view(
+        two,
+        labels=[tmp_path / "l.txt"] * 2,
+        scalar=[tmp_path / "height.npy"] * 2,
+        field=[tmp_path / "f.npy"] * 2,
+        map=tmp_path / "m.npy",
+        open=False,
+    )
+    first, second = shown
+    assert [c.name for c in second.colourings] == ["Field", "Correspondence", "Label", "Height"]
+    np.testing.assert_array_equal(first.colourings[1].match, np.arange(162))
+    np.testing.assert_array_equal(second.colourings[1].match, np.arange(162)[::-1])
+    assert second.arrows is not None
+    assert not second.arrows.shown
+
+
+def test_disc_is_on_the_unit_area_mesh(ball_file: Path, shown: list[pan.Panel]) -> None:
+    view([ball_file], disc=3, radius=0.2, open=False)
+    assert shown[0].mesh.area == pytest.approx(1)
+    assert shown[0].focus == (3, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n2\nthree\n", r"v.txt, line 3: 'three' is not a number"),
+        ("1 2\n3\n", r"v.txt, line 2: 1 numbers where the lines before have 2"),
+        ("1\n2\n", r"v.txt: 2 rows for a mesh with 162 vertices"),
+        ("0.5\n" * 162, r"v.txt: 0.5 for vertex 0 is not a whole number"),
+        ("1 2\n" * 162, r"v.txt: values of shape \(162, 2\)"),
+        ("", r"v.txt: 0 rows for a mesh"),
+    ],
+)
+def test_bad_labels_are_explained(ball_file: Path, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "v.txt").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        view([ball_file], labels=tmp_path / "v.txt", open=False)
+
+
+def test_pickled_values_are_refused(ball_file: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.array([{}] * 162), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"v.npy: not an array of numbers"):
+        view([ball_file], scalar=tmp_path / "v.npy", open=False)
+
+
+def test_one_file_per_mesh(ball_file: Path) -> None:
+    with pytest.raises(ValueError, match="--labels names 1 files; give 2 files"):
+        view([ball_file, ball_file], labels=ball_file, open=False)
+    with pytest.raises(ValueError, match="--map names 2 files; give 1 file, one per mesh"):
+        view([ball_file, ball_file], map=[ball_file, ball_file], open=False)
+
+
+def test_missing_value_file(ball_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere.txt: no such file"):
+        view([ball_file], scalar=tmp_path / "nowhere.txt", open=False)

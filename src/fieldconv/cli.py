@@ -1,0 +1,124 @@
+"""The command line: finds the command, reads its arguments from its signature, turns errors into one line."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from . import __version__
+
+# Command → where it is, and what it is for. Modules are loaded only for the command that is called.
+COMMANDS = {
+    "demo": ("commands.learning:demo", "train a part segmenter on embedded creatures and look at the result"),
+    "train": ("commands.learning:train", "train a network for one of four tasks"),
+    "evaluate": ("commands.learning:evaluate", "measure a trained network"),
+    "predict": ("commands.learning:predict", "labels, classes or descriptors for new meshes"),
+    "match": ("commands.learning:match", "dense correspondence between two meshes"),
+    "view": ("commands.looking:view", "a 3-D page of meshes, labels, fields, discs, predictions"),
+    "report": ("commands.looking:report", "one page of curves and pictures from one or several runs"),
+    "filters": ("commands.looking:filters", "a page of learned filters and what they respond to"),
+    "info": ("commands.geometry:info", "what is in a mesh, and what is wrong with it"),
+    "precompute": ("commands.geometry:precompute", "prepare a folder of meshes ahead of training"),
+    "cache": ("commands.geometry:cache", "size of the kept surfaces, or clear them"),
+    "datasets make": ("datasets.commands:Make", "write a folder of embedded shapes, to see the layout"),
+    "datasets check": ("datasets.commands:Check", "check a folder of meshes and labels"),
+    "bench": ("commands.bench:bench", "speed and accuracy tables on this machine"),
+}
+
+EXAMPLES = """\
+examples:
+  fieldconv demo
+  fieldconv info shape.obj --radius 0.2
+  fieldconv train segmentation --data MESHES --out RUN
+  fieldconv predict RUN new.stl --out RESULT
+  fieldconv view RESULT/new.ply
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; gives the exit code: 0 good, 1 failed, 2 wrong usage, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(_help())
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"fieldconv {__version__}")
+        return 0
+    name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), None)
+    if name is None:
+        return _unknown(words)
+    return _run(name, words[len(name.split()) :])
+
+
+def _run(name: str, words: list[str]) -> int:
+    import tyro
+
+    module, function = COMMANDS[name][0].split(":")
+    command = getattr(importlib.import_module(f"fieldconv.{module}"), function)
+    try:
+        result = tyro.cli(
+            command, args=words, prog=f"fieldconv {name}", config=(tyro.conf.FlagConversionOff,)
+        )
+    except KeyboardInterrupt:
+        print("\nfieldconv: stopped. What was finished is kept.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has left: nothing to say, and nobody to say it to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, OSError) as error:
+        if os.environ.get("FIELDCONV_DEBUG"):
+            raise
+        print(f"fieldconv: {_in_words(error)}", file=sys.stderr)
+        return 1
+    return int(result) if isinstance(result, int) else 0
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename}: no such file or folder"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'writing'}: {error.strerror}"
+    return str(error)
+
+
+def _unknown(words: list[str]) -> int:
+    tops = sorted({name.split()[0] for name in COMMANDS})
+    group = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    if group:
+        if words[1:2] in (["-h"], ["--help"]):
+            print("\n".join(["commands:", *_rows(group)]))
+            return 0
+        print(f"fieldconv: say which: {', '.join(group)}", file=sys.stderr)
+        return 2
+    near = difflib.get_close_matches(words[0], tops, 1)
+    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(tops)}"
+    print(f"fieldconv: there is no command {words[0]!r}; {hint}", file=sys.stderr)
+    return 2
+
+
+def _rows(names: Sequence[str]) -> list[str]:
+    return [f"  {name:16}{COMMANDS[name][1]}" for name in names]
+
+
+def _help() -> str:
+    return "\n".join(
+        [
+            "usage: fieldconv COMMAND [OPTIONS]",
+            "",
+            "Deep learning on curved surfaces with field convolutions.",
+            "",
+            "commands:",
+            *_rows(list(COMMANDS)),
+            "",
+            "`fieldconv COMMAND --help` explains a command.",
+            "",
+            EXAMPLES,
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

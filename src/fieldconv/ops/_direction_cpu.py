@@ -17,7 +17,7 @@ CHUNK = 1024  # features whose directions are kept at hand, in the first-level c
 @kernel
 def directions(x: Any, tiny: Any, real: Any, imag: Any) -> None:
     """x/|x| of interleaved complex numbers, 0 where both parts are below ``tiny``."""
-    one = x.dtype.type(1)
+    one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(x) // 2):
         scale = max(abs(x[2 * i]), abs(x[2 * i + 1]))
         directed = scale >= tiny
@@ -25,8 +25,8 @@ def directions(x: Any, tiny: Any, real: Any, imag: Any) -> None:
         a, b = x[2 * i] / scale, x[2 * i + 1] / scale
         length = np.sqrt(a * a + b * b)
         length = length if directed else one
-        real[i] = a / length if directed else 0 * one
-        imag[i] = b / length if directed else 0 * one
+        real[i] = a / length if directed else zero
+        imag[i] = b / length if directed else zero
 
 
 @kernel
@@ -59,10 +59,11 @@ def _lift(first: int, last: int, tiny: Any, x: Any, y: Any) -> None:
 @kernel
 def _add_turned(power: int, a: Any, b: Any, gradient: Any, along: Any, across: Any) -> None:
     """Add what the gradient of |x| u^k, k = power, says of x along u and across it; a + ib is u^k."""
+    factor = a.dtype.type(power)
     for i in range(len(gradient) // 2):
         c, d = gradient[2 * i], gradient[2 * i + 1]
         along[i] += c * a[i] + d * b[i]
-        across[i] += power * (d * a[i] - c * b[i])
+        across[i] += factor * (d * a[i] - c * b[i])
 
 
 @kernel

@@ -1,0 +1,281 @@
+"""ECHO votes on the CPU: one receiver's images at a time, small enough to stay in the first-level cache.
+
+Edge by edge, three short loops over channels: where the votes fall (arithmetic on whole vectors), the four
+pixels there (four neighbouring numbers at two addresses), and what becomes of them (vectors again).
+
+Forward, each thread owns some receivers; backward, some channels, and adds into all senders. So every sum
+is made by one thread in one order, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv.ops._direction_cpu import directions, floats, smallest
+from fieldconv.ops._edges import Edges
+from fieldconv.ops._simd import BYTES, floor, load, load_quads, magnitude, store, store_quads, where_positive
+
+
+@kernel
+def _between(place: Any, end: Any) -> Any:
+    """The lower of the two pixels a place is between, 0 … end, and how far on to the next one it is."""
+    nothing = place - place
+    place = where_positive(place, place, nothing)
+    pixel = floor(where_positive(end - place, place, end))
+    return pixel, place - pixel
+
+
+@kernel
+def _vote(
+    first: int,
+    last: int,
+    radial_samples: int,
+    offsets: Any,
+    sender: Any,
+    factor: Any,
+    log: Any,
+    features: Any,
+    kept: Any,
+    image: Any,
+    magnitudes: Any,
+) -> None:
+    """Votes for the receivers first … last.
+
+    factor (2, E) times the value (features 0, 1) is the vote; log (2, E), turned back by the direction
+    (features 2, 3), its place in pixels. Vector votes fill image, others magnitudes alone.
+    """
+    number = features.dtype.type
+    width, channels = features.shape[2], magnitudes.shape[1]
+    lanes = BYTES // features.itemsize
+    side = 2 * radial_samples + 2
+    size = 2 * side * side
+    none, one, two = number(0), number(1), number(2)
+    middle, end = number(radial_samples + 0.5), number(2 * radial_samples)
+    values = features.ravel()
+    votes, centre = np.empty(channels * size, values.dtype), np.empty(2 * width, values.dtype)
+    at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
+    sides = np.empty(4 * width, values.dtype)
+    for p in range(first, last):
+        votes[:] = 0
+        centre[:] = 0
+        for e in range(offsets[p], offsets[p + 1]):
+            real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
+            start = 4 * width * sender[e]
+            for d in range(0, width, lanes):
+                a, b = load(values, start + d), load(values, start + width + d)
+                u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
+                a, b = real * a - imag * b, imag * a + real * b
+                x, y = east * u + north * v, north * u - east * v
+                wide, high = one - two * magnitude(x), one - two * magnitude(y)
+                share = where_positive(wide, wide, none) * where_positive(high, high, none)
+                store(centre, d, load(centre, d) + share * a)
+                store(centre, width + d, load(centre, width + d) + share * b)
+                a, b = a - share * a, b - share * b
+                column, right = _between(x + middle, end)
+                row, below = _between(y + middle, end)
+                store(at, d, number(2 * side) * row + two * column)
+                store(lower, d, below)
+                store_quads(sides, 4 * d, a - right * a, b - right * b, right * a, right * b)
+            for d in range(channels):
+                upper = np.uint32(d * size) + np.uint32(at[d])
+                under = upper + np.uint32(2 * side)
+                y = lower[d]
+                a, b, c, s = sides[4 * d], sides[4 * d + 1], sides[4 * d + 2], sides[4 * d + 3]
+                u0 = votes[upper] + (a - y * a)
+                u1 = votes[upper + 1] + (b - y * b)
+                u2 = votes[upper + 2] + (c - y * c)
+                u3 = votes[upper + 3] + (s - y * s)
+                v0 = votes[under] + y * a
+                v1 = votes[under + 1] + y * b
+                v2 = votes[under + 2] + y * c
+                v3 = votes[under + 3] + y * s
+                votes[upper], votes[upper + 1], votes[upper + 2], votes[upper + 3] = u0, u1, u2, u3
+                votes[under], votes[under + 1], votes[under + 2], votes[under + 3] = v0, v1, v2, v3
+        for d in range(channels):
+            for h in range(len(kept)):
+                if h < len(kept) - 1:
+                    re, im = votes[d * size + 2 * kept[h]], votes[d * size + 2 * kept[h] + 1]
+                else:
+                    re, im = centre[d], centre[width + d]
+                if len(image) > 0:
+                    image[p, d, h, 0] = re
+                    image[p, d, h, 1] = im
+                    large, small = max(abs(re), abs(im)), min(abs(re), abs(im))
+                    ratio = small / large if large > none else none
+                    magnitudes[p, d, h] = large * np.sqrt(one + ratio * ratio)
+                else:
+                    magnitudes[p, d, h] = re
+
+
+@kernel
+def _vote_backward(
+    first: int,
+    last: int,
+    radial_samples: int,
+    offsets: Any,
+    sender: Any,
+    factor: Any,
+    log: Any,
+    features: Any,
+    kept: Any,
+    image: Any,
+    gradient: Any,
+    result: Any,
+) -> None:
+    """Gradients of the lines of channels first … last, along the direction of each vector and across it.
+
+    A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
+    s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
+    vote turns with x, and the change of Re(ḡv) as s turns.
+    """
+    number = features.dtype.type
+    width, channels = features.shape[2], gradient.shape[1]
+    lanes = BYTES // features.itemsize
+    side = 2 * radial_samples + 2
+    size = 2 * side * side
+    none, one, two = number(0), number(1), number(2)
+    middle, end = number(radial_samples + 0.5), number(2 * radial_samples)
+    turns = number(len(image) > 0)
+    values, sums = features.ravel(), result.ravel()
+    pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
+    at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
+    found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
+    busy = min(last, channels)
+    for p in range(len(offsets) - 1):
+        for d in range(first, busy):
+            for h in range(len(kept)):
+                re, im = gradient[p, d, h], none
+                if len(image) > 0:
+                    c, s = image[p, d, h, 0], image[p, d, h, 1]
+                    large = max(abs(c), abs(s))
+                    scale = large if large > none else one
+                    c, s = c / scale, s / scale
+                    length = np.sqrt(c * c + s * s) if large > none else one
+                    re, im = re * c / length, re * s / length
+                if h < len(kept) - 1:
+                    pictures[d * size + 2 * kept[h]] = re
+                    pictures[d * size + 2 * kept[h] + 1] = im
+                else:
+                    centre[d] = re
+                    centre[width + d] = im
+        for e in range(offsets[p], offsets[p + 1]):
+            real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
+            start = 4 * width * sender[e]
+            for d in range(first, last, lanes):
+                u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
+                column, _ = _between(east * u + north * v + middle, end)
+                row, below = _between(north * u - east * v + middle, end)
+                store(at, d, number(2 * side) * row + two * column)
+                store(lower, d, below)
+            for d in range(first, busy):
+                upper = np.uint32(d * size) + np.uint32(at[d])
+                under = upper + np.uint32(2 * side)
+                t = lower[d]
+                u0, u1, u2, u3 = (
+                    pictures[upper],
+                    pictures[upper + 1],
+                    pictures[upper + 2],
+                    pictures[upper + 3],
+                )
+                v0, v1 = pictures[under] - u0, pictures[under + 1] - u1
+                v2, v3 = pictures[under + 2] - u2, pictures[under + 3] - u3
+                found[4 * d], found[4 * d + 1] = u0 + t * v0, u1 + t * v1
+                found[4 * d + 2], found[4 * d + 3] = u2 + t * v2, u3 + t * v3
+                slope[4 * d], slope[4 * d + 1], slope[4 * d + 2], slope[4 * d + 3] = v0, v1, v2, v3
+            for d in range(first, last, lanes):
+                a, b = load(values, start + d), load(values, start + width + d)
+                u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
+                a, b = real * a - imag * b, imag * a + real * b
+                x, y = east * u + north * v, north * u - east * v
+                _, right = _between(x + middle, end)
+                left_re, left_im, right_re, right_im = load_quads(found, 4 * d)
+                left_re_by_y, left_im_by_y, right_re_by_y, right_im_by_y = load_quads(slope, 4 * d)
+                re_by_x, im_by_x = right_re - left_re, right_im - left_im
+                re_by_y = left_re_by_y + right * (right_re_by_y - left_re_by_y)
+                im_by_y = left_im_by_y + right * (right_im_by_y - left_im_by_y)
+                re, im = left_re + right * re_by_x, left_im + right * im_by_x
+                wide, high = one - two * magnitude(x), one - two * magnitude(y)
+                wide, high = where_positive(wide, wide, none), where_positive(high, high, none)
+                share = wide * high
+                own_re, own_im = load(centre, d) - re, load(centre, width + d) - im
+                own = a * own_re + b * own_im
+                steep_x = where_positive(wide, where_positive(x, -two, two), none) * high
+                steep_y = where_positive(high, where_positive(y, -two, two), none) * wide
+                by_x = (one - share) * (a * re_by_x + b * im_by_x) + steep_x * own
+                by_y = (one - share) * (a * re_by_y + b * im_by_y) + steep_y * own
+                re, im = re + share * own_re, im + share * own_im
+                along = 2 * width * sender[e] + d
+                store(sums, along, load(sums, along) + (a * re + b * im))
+                about = along + width
+                store(sums, about, load(sums, about) + (turns * (a * im - b * re) + (by_x * y - by_y * x)))
+
+
+def _features(x: Tensor, values: bool, vector: bool) -> NDArray[Any]:
+    """(n, 4, D padded): the values that are cast as votes, if only their directions, and the directions."""
+    numbers = floats(x)
+    count, channels = x.shape
+    result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
+    u = np.empty((2, count, channels), numbers.dtype)
+    directions(numbers.reshape(-1), smallest(numbers), u[0].reshape(-1), u[1].reshape(-1))
+    result[:, 2, :channels], result[:, 3, :channels] = u
+    if values:
+        along = numbers[..., 0] * u[0] + numbers[..., 1] * u[1]
+        result[:, 0, :channels] = along * u[0] if vector else along
+        result[:, 1, :channels] = along * u[1] if vector else 0
+    else:
+        result[:, 0, :channels] = u[0] if vector else 1
+        result[:, 1, :channels] = u[1] if vector else 0
+    return result
+
+
+def _votes(edges: Edges, radial_samples: int, vector: bool) -> tuple[Any, ...]:
+    factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
+    log = edges.direction * (edges.distance * radial_samples)
+    return edges.offsets, edges.sender, factor, log
+
+
+def vote(
+    x: Tensor, edges: Edges, kept: NDArray[np.int64], radial_samples: int, vector: bool
+) -> tuple[Tensor, Tensor]:
+    """Descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are magnitudes of."""
+    descriptors = x.real.new_empty(*x.shape, len(kept))
+    image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
+    arrays = (*_votes(edges, radial_samples, vector), _features(x, True, vector), kept)
+    outputs = (floats(image), descriptors.numpy())
+    run_blocks(
+        lambda first, last: _vote(first, last, radial_samples, *arrays, *outputs), edges.receiver_blocks()
+    )
+    return descriptors, image
+
+
+def vote_backward(
+    x: Tensor,
+    gradient: Tensor,
+    image: Tensor,
+    edges: Edges,
+    kept: NDArray[np.int64],
+    radial_samples: int,
+    vector: bool,
+) -> Tensor:
+    """Gradient with respect to x."""
+    features = _features(x, False, vector)
+    result = np.zeros((len(x), 2, features.shape[2]), features.dtype)
+    arrays = (*_votes(edges, radial_samples, vector), features, kept)
+    gradients = (floats(image), gradient.contiguous().numpy(), result)
+    channels = x.shape[1]
+    width, lanes = features.shape[2], BYTES // features.itemsize
+    cuts = lanes * np.unique(np.linspace(0, width // lanes, num_threads() + 1).astype(int))
+    run_blocks(
+        lambda first, last: _vote_backward(first, last, radial_samples, *arrays, *gradients),
+        list(itertools.pairwise(cuts.tolist())),
+    )
+    along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
+    real, imag = torch.from_numpy(features[:, 2:, :channels]).unbind(1)
+    return torch.complex(real * along - imag * about, imag * along + real * about)

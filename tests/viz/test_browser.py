@@ -83,7 +83,8 @@ def test_hidden_classes_cannot_be_hovered(ball: Mesh, browser: Browser, tmp_path
     seen = (
         f"(() => {{ const view = {VIEW.format(0)}, found = [];"
         "for (let x = 0; x < view.canvas.clientWidth; x += 20) {"
-        "const v = view.pick(x, view.canvas.clientHeight / 2); if (v >= 0) found.push(view.current.values[v]); }"
+        "const v = view.pick(x, view.canvas.clientHeight / 2);"
+        "if (v >= 0) found.push(view.current.values[v]); }"
         "return found; })()"
     )
     assert set(browser.run(seen)) == {0, 1}

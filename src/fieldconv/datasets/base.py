@@ -6,7 +6,6 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import is_dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,19 +15,16 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import track
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.utils.data import Dataset
 from torch_geometric.data import Data
 
-from fieldconv._compiled import num_threads
 from fieldconv.cache import SurfaceCache
 from fieldconv.datasets.collection import Collection, Item, Pair, Sample
-from fieldconv.datasets.problems import DatasetError
+from fieldconv.datasets.parallel import progress_bar, run_all
 from fieldconv.geometry.geodesics import geodesic_discs
-from fieldconv.geometry.mesh import Mesh, MeshError
+from fieldconv.geometry.mesh import Mesh
 from fieldconv.settings import SurfaceSettings
 from fieldconv.surface import Surface, ToSurface
 
@@ -36,8 +32,6 @@ Transform = Callable[[Surface], Surface]
 PreTransform = Callable[[Mesh], Surface]
 Indices = slice | Sequence[int] | Sequence[bool] | Tensor | NDArray[Any]
 Own = TypeVar("Own", bound="SurfaceDataset")
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 PAPER_SETTINGS = {
     "classification": SurfaceSettings(radius=0.2),
@@ -197,6 +191,20 @@ class SurfaceDataset(Dataset[Any]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}, {self.task}, {len(self)})"
 
+    def prepared_with(self, settings: SurfaceSettings) -> SurfaceDataset:
+        """The same elements, their meshes prepared with other settings."""
+        collection = Collection(
+            self.name, self.task, self._items, self.class_names, self._pairs, template=self._template
+        )
+        other = SurfaceDataset(
+            collection,
+            pre_transform=ToSurface(**settings.to_dict()),
+            transform=self.transform,
+            cache=self._store.folder if self._store is not None else False,
+            ball=self.ball,
+        )
+        return other._subset(self._indices)
+
     def shuffle(self: Own, seed: int = 0) -> Own:
         """The same elements in an order drawn by the seed."""
         return self._subset([self._indices[i] for i in np.random.default_rng(seed).permutation(len(self))])
@@ -225,13 +233,15 @@ class SurfaceDataset(Dataset[Any]):
     def _prepare_all(self, collection: Collection, progress: bool) -> list[Surface | None]:
         # In a folder with problems, the contents are still read, to find the problems there as well.
         work = _only_read if collection.problems else self._prepare
-        surfaces, problems = _run_all(collection.items, work, "Preparing meshes", progress)
+        watch = progress_bar("Preparing meshes") if progress else None
+        surfaces, problems = run_all(collection.items, work, watch=watch)
         if collection.problems or problems:
             raise collection.error(problems)
         if not surfaces:
             raise collection.error(["is empty"])
         budget, kept = MEMORY, []
         for item, surface in zip(collection.items, surfaces, strict=True):
+            assert surface is not None  # else there were problems
             budget -= sum(value.nbytes for value in surface.to_dict().values() if isinstance(value, Tensor))
             # What could not be read back quickly stays in any case.
             kept.append(surface if budget > 0 or self._key(item) is None else None)
@@ -273,10 +283,11 @@ class SurfaceDataset(Dataset[Any]):
             self._save(key, Surface(**matches.to_dict()))
             return matches
 
-        matches, problems = _run_all(collection.pairs, match, "Matching pairs", progress)
+        watch = progress_bar("Matching pairs") if progress else None
+        matches, problems = run_all(collection.pairs, match, watch=watch)
         if problems:
             raise collection.error(problems)
-        return matches
+        return [found for found in matches if found is not None]
 
     def _key(self, item: Item) -> object | None:
         """Under what a prepared item is kept on disk; None if it is not."""
@@ -333,33 +344,6 @@ def _attach(surface: Surface, sample: Sample, task: str) -> None:
 def _only_read(item: Item) -> Surface:
     item.read()
     return Surface()
-
-
-def _run_all(
-    jobs: Sequence[Job], work: Callable[[Job], Result], what: str, progress: bool
-) -> tuple[list[Result], list[str]]:
-    """Do all jobs in threads (the compiled loops hold no interpreter lock); collect what goes wrong."""
-    problems: list[str] = []
-
-    def attempt(job: Job) -> Result | list[str]:
-        try:
-            return work(job)
-        except DatasetError as error:
-            return [f"{error.what}: {problem}" for problem in error.problems]
-        except MeshError as error:
-            return [f"{getattr(job, 'name', what)}: {error}"]
-
-    console = Console(stderr=True)
-    results: list[Result] = []
-    with ThreadPoolExecutor(num_threads()) as pool:
-        done = pool.map(attempt, jobs)
-        quiet = not progress or not console.is_terminal
-        for result in track(done, what, len(jobs), console=console, disable=quiet, transient=True):
-            if isinstance(result, list):
-                problems += result
-            else:
-                results.append(result)
-    return results, list(dict.fromkeys(problems))
 
 
 def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:

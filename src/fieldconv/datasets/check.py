@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
-from fieldconv.datasets.collection import Collection, Sample, Task, read_or_note
+from fieldconv.datasets.collection import Collection, Task
 from fieldconv.datasets.layouts import faust, folder, human_seg, shrec11, shrec19, shrec19_humans
-
-Thing = TypeVar("Thing")
-Watch = Callable[[Sequence[Thing]], Iterable[Thing]]
+from fieldconv.datasets.parallel import Watch, run_all
 
 # Those with tell-tale folder names first; a folder that is none of them is the user's own.
 LAYOUTS: dict[str, tuple[Callable[[Path], bool], Callable[..., Collection]]] = {
@@ -72,9 +69,7 @@ def detect_layout(root: str | Path) -> str:
     return next((name for name, (detect, _) in LAYOUTS.items() if detect(root)), OWN)
 
 
-def check_folder(
-    root: str | Path, *, task: Task | None = None, watch: Watch[object] | None = None
-) -> FolderReport:
+def check_folder(root: str | Path, *, task: Task | None = None, watch: Watch | None = None) -> FolderReport:
     """Read every mesh, label and map of a folder of any known layout.
 
     Parameters
@@ -95,25 +90,19 @@ def check_folder(
     return inspect(collection, layout=layout, watch=watch)
 
 
-def inspect(collection: Collection, *, layout: str = OWN, watch: Watch[object] | None = None) -> FolderReport:
+def inspect(collection: Collection, *, layout: str = OWN, watch: Watch | None = None) -> FolderReport:
     """Read everything in a collection, and sum up what was found."""
-    problems = list(collection.problems)
-    samples: list[Sample | None] = []
-    watched: Watch[object] = watch or (lambda things: things)
-    for item in watched(collection.items):
-        samples.append(read_or_note(item.read, problems))  # type: ignore[attr-defined]
-    good = [(item, sample) for item, sample in zip(collection.items, samples, strict=True) if sample]
+    samples, problems = run_all(collection.items, lambda item: item.read(), watch=watch)
+    good = {i: sample for i, sample in enumerate(samples) if sample is not None}
     sizes: dict[str, list[int]] = {}
-    for item, sample in good:
-        sizes.setdefault(item.group or "meshes", []).append(len(sample.mesh.vertices))
-    targets = [sample.target for _, sample in good]
+    for i, sample in good.items():
+        sizes.setdefault(collection.items[i].group or "meshes", []).append(len(sample.mesh.vertices))
+    targets = [sample.target for sample in good.values()]
     if collection.task == "matching":
-        targets = []
-        for pair in watched(collection.pairs):
-            scene, model = samples[pair.scene], samples[pair.model]  # type: ignore[attr-defined]
-            if scene is not None and model is not None:
-                truth = read_or_note(lambda: pair.truth(scene, model), problems)  # type: ignore[attr-defined]  # noqa: B023
-                targets += [truth] if truth is not None else []
+        pairs = [pair for pair in collection.pairs if pair.scene in good and pair.model in good]
+        truths, notes = run_all(pairs, lambda p: p.truth(good[p.scene], good[p.model]), watch=watch)
+        targets = [truth for truth in truths if truth is not None]
+        problems += notes
     values = (
         np.concatenate([np.atleast_1d(target) for target in targets]) if targets else np.zeros(0, np.int64)
     )
@@ -132,6 +121,6 @@ def inspect(collection: Collection, *, layout: str = OWN, watch: Watch[object] |
         labels,
         len(collection.pairs),
         float((values >= 0).mean()) if len(values) else 0.0,
-        tuple(dict.fromkeys(problems)),
+        tuple(dict.fromkeys([*collection.problems, *problems])),
         collection.hint,
     )

@@ -136,15 +136,6 @@ def load_mesh(path: Path) -> Mesh:
         raise DatasetError(str(path), [text.removeprefix(f"{path}: ")]) from None
 
 
-def read_or_note(read: Callable[[], Any], problems: list[str]) -> Any:
-    """``read()``; if it fails, note why and give None."""
-    try:
-        return read()
-    except DatasetError as error:
-        problems += [f"{error.what}: {problem}" for problem in error.problems]
-        return None
-
-
 def fill_geodesically(mesh: Mesh, values: Ints) -> Ints:
     """Give each vertex whose value is −1 that of the geodesically nearest vertex that has one.
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from fieldconv.datasets.collection import Task
@@ -42,6 +40,7 @@ class Make:
     def run(self) -> int:
         """Write the folder and sum it up; the exit code."""
         from fieldconv.datasets.make import make_folder
+        from fieldconv.datasets.parallel import progress_bar
 
         console = Console()
         make_folder(
@@ -52,7 +51,7 @@ class Make:
             species=self.species,
             difficulty=self.difficulty,
             seed=self.seed,
-            watch=_watch("Making creatures"),
+            watch=progress_bar("Making creatures"),
         )
         console.print(f"Wrote {self.out}: {self.meshes} meshes for {self.task}.", highlight=False)
         return Check(self.out).run()
@@ -73,8 +72,9 @@ class Check:
     def run(self) -> int:
         """Print the summary; 1 if something is wrong, else 0."""
         from fieldconv.datasets.check import check_folder
+        from fieldconv.datasets.parallel import progress_bar
 
-        report = check_folder(self.folder, task=self.task, watch=_watch("Reading"))
+        report = check_folder(self.folder, task=self.task, watch=progress_bar("Reading"))
         console = Console()
         console.print(f"{self.folder}: {report.layout}, {report.task}", highlight=False)
         if report.groups:
@@ -114,12 +114,3 @@ def _histogram(labels: dict[str, int]) -> Table:
     for name, count in labels.items():
         table.add_row(name, f"{count:,}", f"{count / total:.1%}", "█" * round(20 * count / most))
     return table
-
-
-def _watch(what: str) -> Any:
-    console = Console(stderr=True)
-
-    def watch(things: Sequence[Any]) -> Iterable[Any]:
-        return track(things, what, console=console, disable=not console.is_terminal, transient=True)
-
-    return watch

@@ -46,6 +46,10 @@ def creature_collection(
         raise ValueError(f"split is {split!r}; choose one of {', '.join(PER_SPECIES)}")
     chosen = _species(species, task)
     count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)
+    if task == "matching":
+        if count < 2:
+            raise ValueError(f"{count} meshes in the {split} split; matching needs at least 2, for one pair")
+        chosen = chosen[: count // 2]  # pairs are of one species
     level = named(difficulty)
     first = (2 * seed + (split == "test")) * SEEDS_PER_SPLIT
     parts = tuple(part for part in PARTS if part in {bone for name in chosen for bone in _parts(name)})

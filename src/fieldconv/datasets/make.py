@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fieldconv._io import atomic_path
-from fieldconv.datasets.collection import Collection, Ints, Sample, Task
+from fieldconv.datasets.collection import Collection, Ints, Item, Sample, Task
 from fieldconv.datasets.creature_collection import creature_collection
+from fieldconv.datasets.parallel import Watch, run_all
 from fieldconv.datasets.problems import DatasetError
 
 ABOUT: dict[str, str] = {
@@ -39,7 +39,7 @@ def make_folder(
     difficulty: str = "clean",
     test_fraction: float = 0.2,
     seed: int = 0,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] | None = None,
+    watch: Watch | None = None,
 ) -> Path:
     """Write ``meshes`` creatures for a task into the folder ``out``, in train/ and test/.
 
@@ -62,11 +62,15 @@ def make_folder(
     Path
         The folder.
     """
+    if meshes < 1:
+        raise ValueError(f"{meshes} meshes; give at least 1")
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DatasetError(str(out), ["is there already and not empty"], hint="Choose a new folder.")
-    tested = round(meshes * test_fraction)
+    tested = max(round(meshes * test_fraction), 2 if task == "matching" and test_fraction > 0 else 0)
     for side, count in (("train", meshes - tested), ("test", tested)):
+        if count == 0:
+            continue
         collection = creature_collection(
             task,
             split=side,
@@ -77,7 +81,7 @@ def make_folder(
             difficulty=difficulty,
             seed=seed,
         )
-        _write_side(out, side, collection, watch or (lambda things: things))
+        _write_side(out, side, collection, watch)
     if task == "segmentation":
         _write_lines(out / "classes.txt", collection.class_names)
     if collection.template is not None:
@@ -86,27 +90,35 @@ def make_folder(
     return out
 
 
-def _write_side(
-    out: Path, side: str, collection: Collection, watch: Callable[[Sequence[Any]], Iterable[Any]]
-) -> None:
-    samples: dict[int, Sample] = {}
-    for number, item in enumerate(watch(collection.items)):
+def _write_side(out: Path, side: str, collection: Collection, watch: Watch | None) -> None:
+    items = collection.items
+
+    def write(item: Item) -> Sample:
         sample = item.read()
-        folder = out / side / item.group if collection.task == "classification" else out / side
-        folder.mkdir(parents=True, exist_ok=True)
-        sample.mesh.save(folder / f"{item.name}.obj")
-        if collection.task in ("segmentation", "correspondence"):
-            _write_integers(folder / f"{item.name}.txt", sample.target)
-        elif collection.task == "matching":
-            samples[number] = sample
+        _write_sample(out / side, collection.task, item, sample)
+        return sample
+
+    made, problems = run_all(items, write, watch=watch)
+    if problems:
+        raise DatasetError(str(out), problems)
+    samples = [sample for sample in made if sample is not None]
     lines = []
     for pair in collection.pairs:
-        scene, model = collection.items[pair.scene].name, collection.items[pair.model].name
+        scene, model = items[pair.scene].name, items[pair.model].name
         truth = pair.truth(samples[pair.scene], samples[pair.model])
         _write_integers(out / side / "maps" / f"{scene}.{model}.txt", truth)
         lines.append(f"{scene} {model}")
-    if collection.task == "matching":
+    if lines:
         _write_lines(out / side / "pairs.txt", lines)
+
+
+def _write_sample(folder: Path, task: Task, item: Item, sample: Sample) -> None:
+    if task == "classification":
+        folder = folder / item.group
+    folder.mkdir(parents=True, exist_ok=True)
+    sample.mesh.save(folder / f"{item.name}.obj")
+    if task in ("segmentation", "correspondence"):
+        _write_integers(folder / f"{item.name}.txt", sample.target)
 
 
 def _write_integers(path: Path, values: Ints) -> None:

@@ -18,10 +18,11 @@ does. Ids count from 0, −1 means unknown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -39,7 +40,6 @@ from fieldconv.datasets.collection import (
     load_mesh,
     mesh_files,
     natural_order,
-    read_or_note,
     subfolders,
 )
 from fieldconv.datasets.labels import (
@@ -51,9 +51,12 @@ from fieldconv.datasets.labels import (
     vertex_labels,
 )
 from fieldconv.datasets.pairs import read_pairs
+from fieldconv.datasets.parallel import attempt
 from fieldconv.datasets.problems import DatasetError
 from fieldconv.datasets.splits import check_split, split_groups
 from fieldconv.geometry.mesh import Mesh
+
+Result = TypeVar("Result")
 
 SIDES = ("train", "test")
 LABEL_FOLDERS = ("labels", "seg", "maps")
@@ -139,6 +142,13 @@ def read_folder(
         names = {entry.name for entry in kept}
         collection = replace(collection, items=tuple(item for item in collection.items if item.name in names))
     return replace(collection, problems=tuple(dict.fromkeys(problems)), hint=HINT if problems else "")
+
+
+def _note(read: Callable[[], Result], problems: list[str]) -> Result | None:
+    """``read()``; if it fails, note why and give None."""
+    result, notes = attempt(read)
+    problems += notes
+    return result
 
 
 # Which meshes there are, and on which side of the split
@@ -248,9 +258,9 @@ def _read_segmentation(root: Path, entries: list[_Entry], problems: list[str]) -
         label_path = _beside(root, entry, problems)
         labels = None
         if label_path is not None:
-            labels = read_or_note(partial(read_integers, label_path), problems)
-        elif (mesh := read_or_note(partial(load_mesh, entry.path), problems)) is not None:
-            labels = read_or_note(partial(mesh_labels, mesh), problems)
+            labels = _note(partial(read_integers, label_path), problems)
+        elif (mesh := _note(partial(load_mesh, entry.path), problems)) is not None:
+            labels = _note(partial(mesh_labels, mesh), problems)
             if labels is None:
                 labels = colour_labels(mesh)
                 coloured = coloured or labels is not None
@@ -355,7 +365,7 @@ def _template_files(root: Path) -> list[Path]:
 def _read_correspondence(root: Path, entries: list[_Entry], base: int, problems: list[str]) -> Collection:
     _note_shared_names(entries, problems)
     templates = _template_files(root)
-    template = read_or_note(partial(load_mesh, templates[0]), problems) if templates else None
+    template = _note(partial(load_mesh, templates[0]), problems) if templates else None
     if len(templates) != 1:
         problems.append(f"{len(templates)} template meshes; expected one, template.obj")
     items = []
@@ -449,7 +459,7 @@ def _resolve_pairs(
     """Find the meshes and the ground truth of each listed pair."""
     known = _by_name(entries)
     templates = _template_files(folder) or _template_files(root)
-    template = read_or_note(partial(load_mesh, templates[0]), problems) if templates else None
+    template = _note(partial(load_mesh, templates[0]), problems) if templates else None
     place: dict[str, int] = {}
     common: dict[str, Path | None] = {}
     for shown, line, fields in listed:

@@ -1,0 +1,144 @@
+"""Augmentations of prepared surfaces, as PyG transforms.
+
+The geometry of a surface (neighbourhoods, logarithms, areas) is fixed when it is prepared; these change what
+the network sees at its points, or the frames in which it sees. They draw from torch's random numbers, so
+``torch.manual_seed`` repeats them; in a batch each surface draws its own. The surface given is never changed.
+``x`` follows the positions as long as it is equal to them (features "xyz"); intrinsic features stay.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch_geometric.transforms import BaseTransform, Compose
+
+from .surface import Surface
+from .testing import turn_frames
+
+__all__ = ["Compose", "RandomGauge", "RandomJitter", "RandomNoise", "RandomRotate", "RandomScale"]
+
+
+class RandomRotate(BaseTransform):  # type: ignore[misc]
+    """Rotate positions, normals and frames by a rotation drawn uniformly from SO(3).
+
+    Examples
+    --------
+    >>> from fieldconv import Mesh
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> surface = Surface.from_mesh(square)
+    >>> turned = RandomRotate()(surface)
+    >>> torch.allclose(turned.pos.norm(dim=1), surface.pos.norm(dim=1)), torch.equal(turned.log, surface.log)
+    (True, True)
+    """
+
+    def forward(self, data: Surface) -> Surface:
+        quaternion = torch.nn.functional.normalize(torch.randn(_count(data), 4, dtype=torch.float64), dim=1)
+        rotation = _rotation(quaternion).to(data.pos)[_graph(data)]
+
+        def rotate(vectors: Tensor) -> Tensor:
+            return (rotation @ vectors[:, :, None])[:, :, 0]
+
+        _move(data, rotate(data.pos))
+        data.normal, data.frame = rotate(data.normal), rotate(data.frame)
+        return data
+
+
+class RandomScale(BaseTransform):  # type: ignore[misc]
+    """Scale positions by a factor drawn from [low, high], as likely to enlarge as to shrink.
+
+    The neighbourhoods stay those at unit area: the network sees the same surface from nearer or farther.
+    """
+
+    def __init__(self, low: float = 0.8, high: float = 1.25) -> None:
+        if not 0 < low <= high:
+            raise ValueError(f"the factors must be positive and low ≤ high, not {low} and {high}.")
+        self.low, self.high = low, high
+
+    def forward(self, data: Surface) -> Surface:
+        share = torch.rand(_count(data), 1)
+        factor = torch.exp(math.log(self.low) + share * math.log(self.high / self.low)).to(data.pos)
+        _move(data, data.pos * factor[_graph(data)])
+        return data
+
+    def __repr__(self) -> str:
+        return f"RandomScale({self.low}, {self.high})"
+
+
+class RandomNoise(BaseTransform):  # type: ignore[misc]
+    """Add Gaussian noise to the input features: to the positions, if they are the features."""
+
+    def __init__(self, std: float = 0.01) -> None:
+        self.std = _standard_deviation(std)
+
+    def forward(self, data: Surface) -> Surface:
+        noise = (self.std * torch.randn(data.x.shape)).to(data.x)
+        if _sees_positions(data):
+            _move(data, data.pos + noise)
+        else:
+            data.x = data.x + noise
+        return data
+
+    def __repr__(self) -> str:
+        return f"RandomNoise({self.std})"
+
+
+class RandomJitter(BaseTransform):  # type: ignore[misc]
+    """Move each point along its normal by a Gaussian distance, in units of √area."""
+
+    def __init__(self, std: float = 0.01) -> None:
+        self.std = _standard_deviation(std)
+
+    def forward(self, data: Surface) -> Surface:
+        height = (self.std * torch.randn(len(data.pos), 1)).to(data.pos)
+        _move(data, data.pos + height * data.normal)
+        return data
+
+    def __repr__(self) -> str:
+        return f"RandomJitter({self.std})"
+
+
+class RandomGauge(BaseTransform):  # type: ignore[misc]
+    """Turn every tangent frame by an angle of its own. A network of field convolutions does not notice."""
+
+    def forward(self, data: Surface) -> Surface:
+        angles = (2 * math.pi * torch.rand(len(data.pos), dtype=torch.float64)).to(data.pos)
+        return turn_frames(data, angles)
+
+
+def _sees_positions(data: Surface) -> bool:
+    return data.x.shape == data.pos.shape and torch.equal(data.x, data.pos)
+
+
+def _move(data: Surface, positions: Tensor) -> None:
+    if _sees_positions(data):
+        data.x = positions
+    data.pos = positions
+
+
+def _count(data: Surface) -> int:
+    return int(data.num_graphs) if "batch" in data else 1
+
+
+def _graph(data: Surface) -> Tensor:
+    """(n,) which surface of a batch each point is on."""
+    graph: Tensor = data.batch if "batch" in data else data.pos.new_zeros(len(data.pos), dtype=torch.long)
+    return graph
+
+
+def _rotation(quaternion: Tensor) -> Tensor:
+    """(G, 3, 3) rotation matrices of unit quaternions (G, 4)."""
+    w, x, y, z = quaternion.unbind(1)
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
+
+
+def _standard_deviation(std: float) -> float:
+    if not 0 <= std < math.inf:
+        raise ValueError(f"the standard deviation must not be negative, not {std}.")
+    return std

@@ -13,6 +13,10 @@ from fieldconv.models.heads import ClassificationHead, DescriptorHead, LabelHead
 from fieldconv.nn import FCResNetBlock, LearnedGradient, LinearLift, TangentLinear
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fieldconv.geometry.mesh import Mesh
     from fieldconv.surface import Surface
 
 
@@ -68,6 +72,10 @@ class FCNet(nn.Module):
             nn.Identity() if widths[2 * i] == config.width else TangentLinear(widths[2 * i], config.width)
             for i in range(pairs)
         )
+        # What it is trained for; set by training, kept in checkpoints.
+        self.task: Task | None = None
+        self.class_names: tuple[str, ...] = ()
+        self.template: Mesh | None = None
         heads = {"labels": LabelHead, "descriptors": DescriptorHead, "classification": ClassificationHead}
         self.head = heads[config.head](config)
 
@@ -77,6 +85,35 @@ class FCNet(nn.Module):
     ) -> FCNet:
         """The network of one of the paper's four experiments, see `FCNetConfig.for_task`."""
         return cls(FCNetConfig.for_task(task, classes=classes, preset=preset, **changes))
+
+    @classmethod
+    def from_pretrained(cls, source: str | Path) -> FCNet:
+        """Read a network from a checkpoint or run folder, or by its name on the Hugging Face hub."""
+        from fieldconv.training.checkpoint import load_pretrained
+
+        return load_pretrained(source)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write ``model.safetensors``, ``config.json`` and a model card to a folder."""
+        from fieldconv.training.checkpoint import save_pretrained
+
+        save_pretrained(self, folder)
+
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Upload the network to the Hugging Face hub as ``user/name``; gives its address."""
+        from fieldconv.training.checkpoint import push_to_hub
+
+        return push_to_hub(self, name, **options)
+
+    def predict(self, shapes: Mesh | str | Path | Iterable[Mesh | str | Path]) -> Any:
+        """Labels of a mesh or mesh file, prepared as this network needs it; a list of them for several.
+
+        A class index for classification, (V,) labels or template vertices, or (V, d) descriptors for a
+        network that has no labels. `fieldconv.training.predict` also gives probabilities.
+        """
+        from fieldconv.training.predict import predict_labels
+
+        return predict_labels(self, shapes)
 
     def forward(self, surface: Surface) -> Tensor:
         """Scores or descriptors of ``surface``."""

@@ -1,0 +1,88 @@
+"""Which examples make which step: the same on one process or several, in one go or resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fieldconv.tasks.base import Chunk, Task
+from fieldconv.tasks.presets import TrainingConfig
+
+Thing = TypeVar("Thing")
+
+# Up to this size shapes are joined: the cost of calling a layer is shared. Larger ones go through the
+# network one by one, their gradients added, which needs less memory, and the kernels sort edges only once.
+JOINED_EDGES = {"cpu": 40_000}
+JOINED_EDGES_ELSEWHERE = 2_000_000
+
+
+@dataclass
+class Step:
+    """What one process does in one step.
+
+    Attributes
+    ----------
+    chunks : list of Chunk
+        Go through the network one after the other; their gradients add up.
+    share : float
+        Factor of each example's loss, so that the mean over processes of the sums of gradients is the
+        gradient of the mean loss over the whole batch.
+    examples : int
+        In the whole batch.
+    """
+
+    chunks: list[Chunk]
+    share: float
+    examples: int
+
+
+def steps_per_epoch(examples: int, batch: int) -> int:
+    """How many steps an epoch has; the last batch may be smaller."""
+    return -(-examples // batch)
+
+
+def epoch_steps(
+    data: Any,
+    task: Task,
+    config: TrainingConfig,
+    epoch: int,
+    *,
+    rank: int = 0,
+    processes: int = 1,
+    device: str = "cpu",
+) -> Iterator[Step]:
+    """The steps of an epoch; each example's random numbers come from the seed, the epoch and its index."""
+    order = np.random.default_rng([config.seed, epoch]).permutation(len(data))
+    most = JOINED_EDGES.get(device, JOINED_EDGES_ELSEWHERE)
+    for first in range(0, len(order), config.batch):
+        batch = order[first : first + config.batch].tolist()
+        mine, share = batch[rank::processes], processes / len(batch)
+        if not mine:  # the others wait for this process's gradient: let it be zero
+            mine, share = batch[:1], 0.0
+        groups: list[list[tuple[Any, np.random.Generator]]] = []
+        filled = most
+        for index in mine:
+            example = data[index]
+            size = task.edges(example)
+            if filled + size > most:
+                groups.append([])
+                filled = 0
+            groups[-1].append((example, np.random.default_rng([config.seed, epoch, index])))
+            filled += size
+        chunks = [task.collate(*zip(*group, strict=True), config) for group in groups]
+        yield Step(chunks, share, len(batch))
+
+
+def ahead(things: Iterable[Thing]) -> Iterator[Thing]:
+    """The same things, each made in a thread while the one before is used."""
+    iterator = iter(things)
+    nothing = object()
+    with ThreadPoolExecutor(1, thread_name_prefix="fieldconv-batches") as pool:
+        coming = pool.submit(next, iterator, nothing)
+        while (thing := coming.result()) is not nothing:
+            coming = pool.submit(next, iterator, nothing)
+            yield thing  # type: ignore[misc]

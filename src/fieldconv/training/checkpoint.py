@@ -1,0 +1,252 @@
+"""Networks and training states on disk: safetensors and JSON, each file whole or not there. No pickle.
+
+A network is a folder of
+
+- ``model.safetensors``: the weights;
+- ``config.json``: task, class names, network settings (with how meshes are prepared), library version;
+- ``README.md``: the same in words;
+- ``template.ply``: for correspondence, the mesh whose vertices are the outputs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from fieldconv import __version__
+from fieldconv._io import atomic_path
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.models.config import FCNetConfig
+
+if TYPE_CHECKING:
+    from fieldconv.models.fcnet import FCNet
+
+WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"
+STATE = "state.safetensors"
+FORMAT = 1
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is not there, not whole, or of another kind."""
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def save_pretrained(model: FCNet, folder: str | Path, *, about: dict[str, Any] | None = None) -> Path:
+    """Write the network to a folder; ``about`` (results, training settings) goes into config and card."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "library": "fieldconv",
+        "format": FORMAT,
+        "version": __version__,
+        "task": model.task,
+        "class_names": list(model.class_names),
+        "network": model.config.to_dict(),
+        **(about or {}),
+    }
+    if model.template is not None:
+        model.template.save(folder / TEMPLATE)
+    with atomic_path(folder / WEIGHTS) as temporary:
+        save_file(_plain(model.state_dict()), temporary, {"format": "pt"})
+    write_json(folder / CONFIG, config)
+    with atomic_path(folder / CARD) as temporary:
+        temporary.write_text(_card(model, config))
+    return folder
+
+
+def load_pretrained(source: str | Path) -> FCNet:
+    """The network in a folder, or, if there is no such folder, of that name on the Hugging Face hub."""
+    from fieldconv.models.fcnet import FCNet
+
+    folder = Path(source)
+    if not folder.is_dir():
+        folder = _download(str(source))
+    config = read_config(folder)
+    model = FCNet(FCNetConfig.from_dict(config["network"]))
+    try:
+        weights = load_file(folder / WEIGHTS)
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?") from None
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{folder / WEIGHTS} cannot be read ({error}); write it again") from None
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        first = str(error).splitlines()[1].strip() if "\n" in str(error) else str(error)
+        raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first}") from None
+    model.task, model.class_names = config["task"], tuple(config["class_names"])
+    if (folder / TEMPLATE).is_file():
+        model.template = Mesh.load(folder / TEMPLATE)
+    return model.eval()
+
+
+def read_config(folder: str | Path) -> dict[str, Any]:
+    """The content of a checkpoint's ``config.json``."""
+    path = Path(folder) / CONFIG
+    try:
+        config = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from None
+    if not isinstance(config, dict) or config.get("library") != "fieldconv" or "network" not in config:
+        raise CheckpointError(f"{path} does not describe a fieldconv network")
+    if config.get("format", 0) > FORMAT:
+        raise CheckpointError(f"{path} is of a newer fieldconv ({config.get('version')}); update fieldconv")
+    return config
+
+
+def push_to_hub(model: FCNet, name: str, **options: Any) -> str:
+    """Upload the network to the Hugging Face hub, as ``user/name``; gives its address."""
+    import tempfile
+
+    hub = _hub()
+    api = hub.HfApi(token=options.pop("token", None))
+    api.create_repo(name, exist_ok=True, private=options.pop("private", None))
+    with tempfile.TemporaryDirectory() as folder:
+        save_pretrained(model, folder)
+        return str(api.upload_folder(repo_id=name, folder_path=folder, **options))
+
+
+def _download(name: str) -> Path:
+    missing = CheckpointError(f"{name}: no such folder, and no network of that name on the Hugging Face hub")
+    if name.count("/") != 1 or name.startswith((".", "/")):
+        raise CheckpointError(f"{name}: no such folder")
+    hub = _hub()
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=[WEIGHTS, CONFIG, CARD, TEMPLATE]))
+    except Exception as error:  # the hub has its own many errors, all of which mean the same here
+        raise missing from error
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise CheckpointError("the Hugging Face hub needs `pip install fieldconv[hub]`") from None
+    return huggingface_hub
+
+
+def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+
+
+def _card(model: FCNet, config: dict[str, Any]) -> str:
+    """The model card, with the header that the Hugging Face hub reads."""
+    settings = model.config
+    lines = [
+        "---",
+        "library_name: fieldconv",
+        "tags: [geometric-deep-learning, mesh, field-convolutions]",
+        "---",
+        f"# FCNet for {model.task or 'surfaces'}",
+        "",
+        f"A field-convolution network of {model.num_parameters:,} parameters, made with fieldconv {__version__}.",
+        "",
+        "```python",
+        "import fieldconv as fc",
+        "",
+        'model = fc.FCNet.from_pretrained("this folder")',
+        'result = model.predict("shape.obj")',
+        "```",
+        "",
+        "## Input",
+        "",
+        f"Triangle meshes at any resolution, scaled to unit area. Geodesic radius {settings.radius}, "
+        f"{settings.samples or 'all'} {'samples' if settings.samples else 'vertices'}, "
+        f"features {settings.features}.",
+    ]
+    if model.class_names:
+        lines += ["", "## Classes", "", ", ".join(model.class_names)]
+    if config.get("metrics"):
+        lines += ["", "## Results", "", "| metric | value |", "|---|---|"]
+        lines += [
+            f"| {k.replace('_', ' ')} | {v:.4g} |" for k, v in config["metrics"].items() if v is not None
+        ]
+    lines += ["", "## Network", "", "```", model.summary(), "```", ""]
+    return "\n".join(lines)
+
+
+@dataclass
+class State:
+    """Everything a run needs to go on as if it had not stopped.
+
+    Attributes
+    ----------
+    epoch, step : finished ones.
+    weights, average : of the network; the average is empty if there is none.
+    optimiser : dict of str to Tensor
+        ``<parameter>/<name>``, such as ``lift.offset/exp_avg``.
+    rng : dict of str to Tensor
+        Of each process: ``<rank>/cpu``, ``<rank>/cuda``.
+    history : one row per epoch.
+    best : epoch and value of the best validation, and epochs since.
+    config : settings of the run, to notice if they have changed.
+    """
+
+    epoch: int
+    step: int
+    weights: dict[str, Tensor]
+    optimiser: dict[str, Tensor]
+    rng: dict[str, Tensor]
+    average: dict[str, Tensor] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, folder: str | Path) -> None:
+        """One file, so that tensors and numbers are always of the same moment."""
+        tensors = {
+            f"{group}/{name}": value
+            for group in ("weights", "optimiser", "rng", "average")
+            for name, value in getattr(self, group).items()
+        }
+        numbers = {key: getattr(self, key) for key in ("epoch", "step", "history", "best", "config")}
+        with atomic_path(Path(folder) / STATE) as temporary:
+            save_file(_plain(tensors), temporary, {"state": json.dumps({**numbers, "version": __version__})})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> State:
+        path = Path(folder) / STATE
+        groups: dict[str, dict[str, Tensor]] = {"weights": {}, "optimiser": {}, "rng": {}, "average": {}}
+        try:
+            with safe_open(path, framework="pt") as file:
+                numbers = json.loads((file.metadata() or {})["state"])
+                for key in file.keys():  # noqa: SIM118  # not a dictionary
+                    group, name = key.split("/", 1)
+                    groups[group][name] = file.get_tensor(key)
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise CheckpointError(f"{path} cannot be read ({error}); start the run anew") from None
+        numbers.pop("version", None)
+        return cls(**groups, **numbers)
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer, names: list[str]) -> dict[str, Tensor]:
+    """The optimiser's memory, by names of the parameters."""
+    state = optimiser.state_dict()["state"]
+    return {
+        f"{names[index]}/{key}": torch.as_tensor(value)
+        for index, entries in state.items()
+        for key, value in entries.items()
+    }
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, names: list[str], tensors: dict[str, Tensor]) -> None:
+    """Give the optimiser its memory back."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        parameter, key = name.rsplit("/", 1)
+        state.setdefault(names.index(parameter), {})[key] = value
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

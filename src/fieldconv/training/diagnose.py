@@ -1,0 +1,63 @@
+"""Why a loss is not a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from fieldconv.tasks.base import Chunk
+
+
+class TrainingError(ValueError):
+    """Training cannot go on; the message says where and why."""
+
+
+def explain(model: nn.Module, chunk: Chunk, losses: Tensor, step: int, epoch: int) -> TrainingError | None:
+    """If a loss of the chunk is not finite, say at which step, on which shape, and what is the cause."""
+    bad = torch.nonzero(~torch.isfinite(losses.detach())).flatten().tolist()
+    if not bad:
+        return None
+    names = ", ".join(chunk.names[i] for i in bad)
+    return TrainingError(
+        f"the loss became {losses[bad[0]].item()} at step {step} (epoch {epoch}) on {names}: "
+        f"{_cause(model, chunk)}"
+    )
+
+
+def _cause(model: nn.Module, chunk: Chunk) -> str:
+    for name, value in model.named_parameters():
+        if not torch.isfinite(value).all():
+            return f"the weights {name} are no longer finite; lower the learning rate or set --clip 1"
+    for key, values in chunk.surface.to_dict().items():
+        if isinstance(values, Tensor) and not _finite(values):
+            return (
+                f"the surface's {key} has values that are not finite; check that mesh with `fieldconv info`"
+            )
+    first: list[str] = []
+
+    def look(name: str) -> Any:
+        def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+            if not first and isinstance(output, Tensor) and not _finite(output):
+                first.append(f"{name} ({type(module).__name__})")
+
+        return hook
+
+    leaves = [(name, module) for name, module in model.named_modules() if not list(module.children())]
+    handles = [module.register_forward_hook(look(name)) for name, module in leaves]
+    try:
+        with torch.no_grad():
+            model(chunk.surface)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if first:
+        return f"{first[0]} is the first layer whose output is not finite; lower the learning rate"
+    return "the network's output is finite, so its target is not usable; check the labels"
+
+
+def _finite(values: Tensor) -> bool:
+    if values.is_complex():
+        values = torch.view_as_real(values)
+    return bool(torch.isfinite(values).all()) if values.is_floating_point() else True

@@ -1,0 +1,40 @@
+"""What is written while a run goes on: a CSV row per epoch, and TensorBoard scalars."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from fieldconv._io import atomic_path
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    """The whole table anew: a resumed run leaves no row of the epochs it repeats."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with atomic_path(path) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+class TensorBoard:
+    """Scalars for TensorBoard, if it is installed; nothing otherwise."""
+
+    def __init__(self, folder: Path | None, *, done: int = 0) -> None:
+        self._writer: Any = None
+        if folder is not None:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                return
+            self._writer = SummaryWriter(str(folder), purge_step=done)  # type: ignore[no-untyped-call]
+
+    def add(self, values: dict[str, Any], step: int) -> None:
+        if self._writer is not None:
+            for key, value in values.items():
+                self._writer.add_scalar(key, value, step)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()

@@ -1,0 +1,331 @@
+"""The one training loop, for every task, on one process or several."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from fieldconv.surface import Surface
+from fieldconv.tasks.base import Evaluation, Network, Task, on_device
+from fieldconv.tasks.presets import Machine, TrainingConfig
+from fieldconv.training.batches import Step, ahead, epoch_steps, steps_per_epoch
+from fieldconv.training.checkpoint import (
+    STATE,
+    CheckpointError,
+    State,
+    load_pretrained,
+    optimiser_tensors,
+    restore_optimiser,
+    save_pretrained,
+)
+from fieldconv.training.diagnose import TrainingError, explain
+from fieldconv.training.logs import TensorBoard, write_csv
+from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
+from fieldconv.training.progress import TrainingProgress, follow
+
+if TYPE_CHECKING:
+    from fieldconv.models.fcnet import FCNet
+
+LOG, TENSORBOARD = "log.csv", "tensorboard"
+
+
+def make_fabric(machine: Machine) -> Fabric:
+    """Lightning Fabric for the machine; other processes, if any, are started."""
+    accelerator = machine.accelerator
+    if accelerator == "auto":
+        accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+    if machine.threads:
+        torch.set_num_threads(machine.threads)
+    fabric = Fabric(
+        accelerator=accelerator,
+        devices=int(machine.devices) if machine.devices.isdecimal() else machine.devices,
+        num_nodes=machine.num_nodes,
+        strategy=machine.strategy,
+        precision=machine.precision,
+    )
+    fabric.launch()
+    return fabric
+
+
+class Fit:
+    """A training run: makes ready in ``__init__``, goes on where it stopped if asked to, `run` trains.
+
+    Parameters
+    ----------
+    model : FCNet
+        Ends with the best weights: those of the best validation if there is one, else the last ones (their
+        moving average, if there is one).
+    data : SurfaceDataset
+        What to learn from.
+    task : Task
+    config : TrainingConfig
+    validation : SurfaceDataset, optional
+        By which the best epoch is chosen.
+    out : path, optional
+        Run folder: the network, the state, logs.
+    resume : bool
+        Go on from the state in ``out``, if there is one.
+    about : dict
+        Goes into the checkpoints' ``config.json``.
+    machine : Machine
+    quiet : bool
+        Say nothing.
+    """
+
+    def __init__(
+        self,
+        model: FCNet,
+        data: Any,
+        task: Task,
+        config: TrainingConfig,
+        *,
+        validation: Any = None,
+        out: str | Path | None = None,
+        resume: bool = False,
+        about: dict[str, Any] | None = None,
+        machine: Machine | None = None,
+        fabric: Fabric | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.fabric = fabric or make_fabric(machine or Machine())
+        self.model, self.data, self.task, self.config = model, data, task, config
+        self.validation = validation
+        self.out = Path(out) if out is not None else None
+        self.about = about or {}
+        self.quiet = quiet or not self.fabric.is_global_zero
+        self.names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+        self.wrapped, self.optimiser = self.fabric.setup(model, make_optimiser(model, config))
+        self.average = MovingAverage(model, config.average) if config.average is not None else None
+        self.history: list[dict[str, Any]] = []
+        self.best: dict[str, Any] = {}
+        self.best_weights: dict[str, Tensor] = {}
+        self.epoch = self.step = 0
+        self.steps = config.epochs * steps_per_epoch(len(data), config.batch)
+        # Each process draws other numbers (for dropout), the same ones in every run.
+        torch.manual_seed(config.seed + self.fabric.global_rank)
+        if resume and self.out is not None and (self.out / STATE).is_file():
+            self._restore(State.load(self.out))
+
+    def run(self) -> list[dict[str, Any]]:
+        """Train to the end; gives one row per epoch."""
+        per_epoch = steps_per_epoch(len(self.data), self.config.batch)
+        board = TensorBoard(
+            self.out / TENSORBOARD if self.out is not None and self.fabric.is_global_zero else None,
+            done=self.step,
+        )
+        with TrainingProgress(self.config.epochs, per_epoch, done=self.epoch, quiet=self.quiet) as progress:
+            while self.epoch < self.config.epochs and not self._tired():
+                row = self._one_epoch(progress, board)
+                self.history.append(row)
+                self._keep()
+                board.add({key: value for key, value in row.items() if key != "epoch"}, self.step)
+                progress.epoch(row)
+            if self.epoch < self.config.epochs:
+                progress.say(f"stopped early: no better validation for {self.config.patience} epochs")
+        board.close()
+        if self.best_weights:
+            self.model.load_state_dict(self.best_weights)
+        elif self.average is not None:
+            self.model.load_state_dict({**self.model.state_dict(), **self.average.weights})
+        self.model.eval()
+        return self.history
+
+    def _one_epoch(self, progress: TrainingProgress, board: TensorBoard) -> dict[str, Any]:
+        began = time.monotonic()
+        self.epoch += 1
+        self.model.train()
+        totals = torch.zeros(3, device=self.fabric.device)  # loss, score, examples
+        for step in ahead(
+            epoch_steps(
+                self.data,
+                self.task,
+                self.config,
+                self.epoch,
+                rank=self.fabric.global_rank,
+                processes=self.fabric.world_size,
+                device=self.fabric.device.type,
+            )
+        ):
+            rate = learning_rate(self.config, self.step, self.steps)
+            for group in self.optimiser.param_groups:
+                group["lr"] = rate
+            here = self._one_step(step)
+            totals += here
+            if self.step % 10 == 0 or self.fabric.device.type == "cpu":
+                loss, score, examples = here.tolist()
+                board.add({"step_loss": loss / max(examples, 1)}, self.step)
+                progress.step(self.epoch, loss / max(examples, 1), score / max(examples, 1))
+        loss, score, examples = self.fabric.all_reduce(totals, reduce_op="sum").tolist()
+        row: dict[str, Any] = {
+            "epoch": self.epoch,
+            "step": self.step,
+            "loss": loss / examples,
+            "score": score / examples,
+            "learning_rate": rate,
+        }
+        if self.validation is not None:
+            row |= {f"validation_{key}": value for key, value in self._validate().metrics.items()}
+        row["seconds"] = time.monotonic() - began
+        return row
+
+    def _one_step(self, step: Step) -> Tensor:
+        """Gradient of the batch, then one move of the weights; gives sums of losses and scores, examples."""
+        totals = torch.zeros(3, device=self.fabric.device)
+        problem = None
+        for number, chunk in enumerate(step.chunks):
+            chunk = chunk.to(self.fabric.device)
+            last = number == len(step.chunks) - 1
+            alone = self.fabric.world_size == 1
+            with nullcontext() if alone or last else self.fabric.no_backward_sync(self.wrapped):
+                losses, scores = self.task.loss(self.wrapped(chunk.surface), chunk, self.config)
+                self.fabric.backward(losses.sum() * step.share)
+            if step.share:
+                totals += torch.stack(
+                    [losses.detach().sum(), scores.sum(), totals.new_tensor(float(len(losses)))]
+                )
+            if not math.isfinite(losses.sum().item()):
+                problem = problem or explain(self.model, chunk, losses, self.step + 1, self.epoch)
+        norm = self.fabric.clip_gradients(
+            self.wrapped, self.optimiser, max_norm=self.config.clip or float("inf"), error_if_nonfinite=False
+        )
+        if problem is None and norm is not None and not math.isfinite(norm.item()):
+            names = ", ".join(name for chunk in step.chunks for name in chunk.names)
+            problem = TrainingError(
+                f"the gradient became {norm.item()} at step {self.step + 1} (epoch {self.epoch}) on {names} "
+                "(or on a mesh of another process); lower the learning rate"
+            )
+        if problem is not None:
+            raise problem
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        if self.average is not None:
+            self.average.update(self.step)
+        self.step += 1
+        return totals
+
+    # Validation and checkpoints
+
+    def _validate(self) -> Evaluation:
+        found = None
+        if self.fabric.is_global_zero:
+            with self._result():
+                found = run_evaluation(self.model, self.validation, self.task, quiet=True)
+        evaluation: Evaluation = self.fabric.broadcast(found)
+        value = evaluation.metrics[self.task.metric]
+        if not self.best or value > self.best["value"]:
+            self.best = {"epoch": self.epoch, "value": value}
+            with self._result():
+                self.best_weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+        return evaluation
+
+    def _tired(self) -> bool:
+        patience = self.config.patience
+        return bool(patience and self.best and self.epoch - self.best["epoch"] >= patience)
+
+    def _result(self) -> Any:
+        """Within, the network has the weights that would be kept."""
+        return self.average.applied() if self.average is not None else nullcontext()
+
+    def _keep(self) -> None:
+        rng = {"cpu": torch.get_rng_state()}
+        if self.fabric.device.type == "cuda":
+            rng["cuda"] = torch.cuda.get_rng_state(self.fabric.device)
+        states = self._gathered(rng)
+        if self.out is None or not self.fabric.is_global_zero:
+            self.fabric.barrier()
+            return
+        if not self.best or self.best["epoch"] == self.epoch:
+            with self._result():
+                save_pretrained(self.model, self.out, about=self.about)
+        State(
+            epoch=self.epoch,
+            step=self.step,
+            weights=self.model.state_dict(),
+            optimiser=optimiser_tensors(self.optimiser.optimizer, self.names),
+            rng=states,
+            average=self.average.weights if self.average is not None else {},
+            history=self.history,
+            best=self.best,
+            config=self._settings(),
+        ).save(self.out)
+        write_csv(self.out / LOG, self.history)
+        self.fabric.barrier()
+
+    def _gathered(self, rng: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The random states of all processes."""
+        if self.fabric.world_size == 1:
+            return {f"0/{key}": value for key, value in rng.items()}
+        everyone = {key: self.fabric.all_gather(value.to(self.fabric.device)) for key, value in rng.items()}
+        return {f"{i}/{key}": row for key, rows in everyone.items() for i, row in enumerate(rows)}
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "network": self.model.config.to_dict(),
+            "training": self.config.to_dict(),
+            "examples": len(self.data),
+        }
+
+    def _restore(self, state: State) -> None:
+        assert self.out is not None
+        now, before = self._settings(), state.config
+        for part in now:
+            if now[part] != before[part]:
+                changed = part
+                if isinstance(now[part], dict):
+                    changed = ", ".join(key for key in now[part] if now[part][key] != before[part].get(key))
+                raise CheckpointError(
+                    f"{self.out} was begun with other settings ({changed}); resume with the same ones, or "
+                    "choose another folder"
+                )
+        self.model.load_state_dict(state.weights)
+        restore_optimiser(self.optimiser.optimizer, self.names, state.optimiser)
+        if self.average is not None:
+            for name, value in state.average.items():
+                self.average.weights[name].copy_(value)
+        self.epoch, self.step = state.epoch, state.step
+        self.history, self.best = state.history, state.best
+        if self.best:
+            self.best_weights = load_pretrained(self.out).state_dict()
+        rank = self.fabric.global_rank
+        if f"{rank}/cpu" in state.rng:
+            torch.set_rng_state(state.rng[f"{rank}/cpu"])
+        if f"{rank}/cuda" in state.rng and self.fabric.device.type == "cuda":
+            torch.cuda.set_rng_state(state.rng[f"{rank}/cuda"], self.fabric.device)
+
+
+def network_of(model: FCNet) -> Network:
+    """The model as evaluation wants it: without gradients, outputs on the CPU in single precision."""
+    device = next(model.parameters()).device
+
+    def network(surface: Surface) -> Tensor:
+        with torch.no_grad():
+            return model(on_device(surface, device)).float().cpu()
+
+    return network
+
+
+def run_evaluation(
+    model: FCNet,
+    data: Any,
+    task: Task,
+    *,
+    quiet: bool = False,
+    what: Callable[[str], str] = "Evaluating {}".format,
+) -> Evaluation:
+    """Try the model on every example of the data, one at a time, so that no batch size changes anything."""
+    before = model.training
+    model.eval()
+    try:
+        return task.evaluate(
+            network_of(model), data, follow=lambda things: follow(things, what(task.name), quiet=quiet)
+        )
+    finally:
+        model.train(before)

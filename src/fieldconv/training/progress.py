@@ -1,0 +1,107 @@
+"""Telling the user how far it is: a live bar in a terminal, one line per epoch elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+def spoken(seconds: float) -> str:
+    """A duration in words.
+
+    Examples
+    --------
+    >>> spoken(7.25), spoken(125), spoken(7300)
+    ('7.2 s', '2 min 5 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class TrainingProgress:
+    """Shows epoch, step, loss, metric and time left."""
+
+    def __init__(self, epochs: int, steps: int, *, done: int = 0, quiet: bool = False) -> None:
+        self.console = Console(stderr=True, quiet=quiet)
+        self.epochs, self.steps, self.first = epochs, steps, done
+        self._began = time.monotonic()
+        self._live: Progress | None = None
+        if self.console.is_terminal and not quiet:
+            self._live = Progress(
+                TextColumn("epoch {task.fields[epoch]}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[numbers]}"),
+                TimeRemainingColumn(),
+                console=self.console,
+                transient=True,
+            )
+            self._bar = self._live.add_task(
+                "", total=epochs * steps, completed=done * steps, epoch=f"{done + 1}/{epochs}", numbers=""
+            )
+
+    def __enter__(self) -> TrainingProgress:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def step(self, epoch: int, loss: float, score: float) -> None:
+        if self._live is not None:
+            self._live.update(
+                self._bar,
+                advance=1,
+                epoch=f"{epoch}/{self.epochs}",
+                numbers=f"loss {loss:.4f}  {100 * score:.1f} %",
+            )
+
+    def epoch(self, row: dict[str, Any]) -> None:
+        """One line about a finished epoch."""
+        done = row["epoch"] - self.first
+        left = (self.epochs - row["epoch"]) * (time.monotonic() - self._began) / max(done, 1)
+        parts = [f"epoch {row['epoch']:>{len(str(self.epochs))}}/{self.epochs}", f"loss {row['loss']:.4f}"]
+        parts.append(f"training {100 * row['score']:.1f} %")
+        parts += [f"{_words(k)} {_value(k, v)}" for k, v in row.items() if k.startswith("validation_")]
+        parts.append(spoken(row["seconds"]))
+        if row["epoch"] < self.epochs:
+            parts.append(f"{spoken(left)} left")
+        self.console.print("  ".join(parts), highlight=False, markup=False, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def follow(
+    things: Iterable[Any], what: str, *, total: int | None = None, quiet: bool = False
+) -> Iterator[Any]:
+    """The same things, with a bar in a terminal."""
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    hidden = quiet or not console.is_terminal
+    if total is None and hasattr(things, "__len__"):
+        total = len(things)
+    yield from track(things, what, total, console=console, disable=hidden, transient=True)
+
+
+def _words(key: str) -> str:
+    return key.removeprefix("validation_").replace("_", " ") + " (validation)"
+
+
+def _value(key: str, value: float) -> str:
+    return f"{value:.2f}" if key.endswith("mean_error") else f"{100 * value:.1f} %"

@@ -111,9 +111,10 @@ def floats(values: Tensor) -> NDArray[Any]:
     return array
 
 
-def smallest(values: NDArray[Any]) -> Any:
-    """Below this a number is too small to have a direction."""
-    return values.dtype.type(np.finfo(values.dtype).tiny)
+def smallest(x: Tensor) -> Any:
+    """Below this, both parts of a number are too small to give it a direction."""
+    limits = torch.finfo(x.dtype)
+    return np.dtype(limits.dtype).type(limits.tiny)
 
 
 def _blocks(count: int) -> list[tuple[int, int]]:
@@ -125,7 +126,7 @@ def lift(x: Tensor, band_limit: int) -> Tensor:
     """`fieldconv.ops.direction.lift`, (n, C) to (2B+1, n, C)."""
     y = torch.empty(2 * band_limit + 1, *x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
-    tiny = smallest(source)
+    tiny = smallest(x)
     run_blocks(lambda first, last: _lift(first, last, tiny, source, out), _blocks(x.numel()))
     return y
 
@@ -135,7 +136,7 @@ def lift_backward(x: Tensor, gradient: Tensor) -> Tensor:
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(result).reshape(-1)
     incoming = floats(gradient).reshape(len(gradient), -1)
-    tiny = smallest(source)
+    tiny = smallest(x)
     run_blocks(
         lambda first, last: _lift_backward(first, last, tiny, source, incoming, out), _blocks(x.numel())
     )

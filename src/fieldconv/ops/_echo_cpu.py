@@ -20,7 +20,17 @@ from torch import Tensor
 from fieldconv._compiled import kernel, num_threads, run_blocks
 from fieldconv.ops._direction_cpu import directions, floats, smallest
 from fieldconv.ops._edges import Edges
-from fieldconv.ops._simd import BYTES, floor, load, load_quads, magnitude, store, store_quads, where_positive
+from fieldconv.ops._simd import (
+    BYTES,
+    floor,
+    load,
+    load_four,
+    load_quads,
+    magnitude,
+    store,
+    store_quads,
+    where_positive,
+)
 
 
 @kernel
@@ -37,6 +47,7 @@ def _vote(
     first: int,
     last: int,
     radial_samples: int,
+    tiny: Any,
     offsets: Any,
     sender: Any,
     factor: Any,
@@ -52,7 +63,8 @@ def _vote(
     (features 2, 3), its place in pixels. Vector votes fill image, others magnitudes alone.
     """
     number = features.dtype.type
-    width, channels = features.shape[2], magnitudes.shape[1]
+    cells, width = len(kept), features.shape[2]
+    channels = magnitudes.shape[1] // cells
     lanes = BYTES // features.itemsize
     side = 2 * radial_samples + 2
     size = 2 * side * side
@@ -62,6 +74,7 @@ def _vote(
     votes, centre = np.empty(channels * size, values.dtype), np.empty(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     sides = np.empty(4 * width, values.dtype)
+    u_real, u_imag = np.empty(channels * cells, values.dtype), np.empty(channels * cells, values.dtype)
     for p in range(first, last):
         votes[:] = 0
         centre[:] = 0
@@ -84,34 +97,25 @@ def _vote(
                 store(lower, d, below)
                 store_quads(sides, 4 * d, a - right * a, b - right * b, right * a, right * b)
             for d in range(channels):
-                upper = np.uint32(d * size) + np.uint32(at[d])
-                under = upper + np.uint32(2 * side)
-                y = lower[d]
-                a, b, c, s = sides[4 * d], sides[4 * d + 1], sides[4 * d + 2], sides[4 * d + 3]
-                u0 = votes[upper] + (a - y * a)
-                u1 = votes[upper + 1] + (b - y * b)
-                u2 = votes[upper + 2] + (c - y * c)
-                u3 = votes[upper + 3] + (s - y * s)
-                v0 = votes[under] + y * a
-                v1 = votes[under + 1] + y * b
-                v2 = votes[under + 2] + y * c
-                v3 = votes[under + 3] + y * s
-                votes[upper], votes[upper + 1], votes[upper + 2], votes[upper + 3] = u0, u1, u2, u3
-                votes[under], votes[under + 1], votes[under + 2], votes[under + 3] = v0, v1, v2, v3
+                upper = d * size + int(at[d])
+                under = upper + 2 * side
+                both = load_four(sides, 4 * d)
+                low = lower[d] * both
+                store(votes, upper, load_four(votes, upper) + (both - low))
+                store(votes, under, load_four(votes, under) + low)
         for d in range(channels):
-            for h in range(len(kept)):
-                if h < len(kept) - 1:
-                    re, im = votes[d * size + 2 * kept[h]], votes[d * size + 2 * kept[h] + 1]
-                else:
-                    re, im = centre[d], centre[width + d]
+            for h in range(cells):
+                place = d * size + 2 * kept[h]
+                magnitudes[p, d * cells + h] = votes[place] if h < cells - 1 else centre[d]
                 if len(image) > 0:
-                    image[p, d, h, 0] = re
-                    image[p, d, h, 1] = im
-                    large, small = max(abs(re), abs(im)), min(abs(re), abs(im))
-                    ratio = small / large if large > none else none
-                    magnitudes[p, d, h] = large * np.sqrt(one + ratio * ratio)
-                else:
-                    magnitudes[p, d, h] = re
+                    image[p, 2 * (d * cells + h)] = magnitudes[p, d * cells + h]
+                    image[p, 2 * (d * cells + h) + 1] = (
+                        votes[place + 1] if h < cells - 1 else centre[width + d]
+                    )
+        if len(image) > 0:
+            directions(image[p], tiny, u_real, u_imag)
+            for i in range(channels * cells):
+                magnitudes[p, i] = image[p, 2 * i] * u_real[i] + image[p, 2 * i + 1] * u_imag[i]
 
 
 @kernel
@@ -119,6 +123,7 @@ def _vote_backward(
     first: int,
     last: int,
     radial_samples: int,
+    tiny: Any,
     offsets: Any,
     sender: Any,
     factor: Any,
@@ -136,7 +141,8 @@ def _vote_backward(
     vote turns with x, and the change of Re(ḡv) as s turns.
     """
     number = features.dtype.type
-    width, channels = features.shape[2], gradient.shape[1]
+    cells, width = len(kept), features.shape[2]
+    channels = gradient.shape[1] // cells
     lanes = BYTES // features.itemsize
     side = 2 * radial_samples + 2
     size = 2 * side * side
@@ -148,18 +154,16 @@ def _vote_backward(
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
     busy = min(last, channels)
+    # Votes that are not vectors count as vectors that all point the same way.
+    u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
     for p in range(len(offsets) - 1):
+        if len(image) > 0:
+            directions(image[p, 2 * first * cells : 2 * busy * cells], tiny, u_real, u_imag)
         for d in range(first, busy):
-            for h in range(len(kept)):
-                re, im = gradient[p, d, h], none
-                if len(image) > 0:
-                    c, s = image[p, d, h, 0], image[p, d, h, 1]
-                    large = max(abs(c), abs(s))
-                    scale = large if large > none else one
-                    c, s = c / scale, s / scale
-                    length = np.sqrt(c * c + s * s) if large > none else one
-                    re, im = re * c / length, re * s / length
-                if h < len(kept) - 1:
+            for h in range(cells):
+                i = (d - first) * cells + h
+                re, im = gradient[p, d * cells + h] * u_real[i], gradient[p, d * cells + h] * u_imag[i]
+                if h < cells - 1:
                     pictures[d * size + 2 * kept[h]] = re
                     pictures[d * size + 2 * kept[h] + 1] = im
                 else:
@@ -175,20 +179,10 @@ def _vote_backward(
                 store(at, d, number(2 * side) * row + two * column)
                 store(lower, d, below)
             for d in range(first, busy):
-                upper = np.uint32(d * size) + np.uint32(at[d])
-                under = upper + np.uint32(2 * side)
-                t = lower[d]
-                u0, u1, u2, u3 = (
-                    pictures[upper],
-                    pictures[upper + 1],
-                    pictures[upper + 2],
-                    pictures[upper + 3],
-                )
-                v0, v1 = pictures[under] - u0, pictures[under + 1] - u1
-                v2, v3 = pictures[under + 2] - u2, pictures[under + 3] - u3
-                found[4 * d], found[4 * d + 1] = u0 + t * v0, u1 + t * v1
-                found[4 * d + 2], found[4 * d + 3] = u2 + t * v2, u3 + t * v3
-                slope[4 * d], slope[4 * d + 1], slope[4 * d + 2], slope[4 * d + 3] = v0, v1, v2, v3
+                upper = load_four(pictures, d * size + int(at[d]))
+                rise = load_four(pictures, d * size + int(at[d]) + 2 * side) - upper
+                store(found, 4 * d, upper + lower[d] * rise)
+                store(slope, 4 * d, rise)
             for d in range(first, last, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
@@ -223,7 +217,7 @@ def _features(x: Tensor, values: bool, vector: bool) -> NDArray[Any]:
     count, channels = x.shape
     result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
     u = np.empty((2, count, channels), numbers.dtype)
-    directions(numbers.reshape(-1), smallest(numbers), u[0].reshape(-1), u[1].reshape(-1))
+    directions(numbers.reshape(-1), smallest(x), u[0].reshape(-1), u[1].reshape(-1))
     result[:, 2, :channels], result[:, 3, :channels] = u
     if values:
         along = numbers[..., 0] * u[0] + numbers[..., 1] * u[1]
@@ -233,6 +227,10 @@ def _features(x: Tensor, values: bool, vector: bool) -> NDArray[Any]:
         result[:, 0, :channels] = u[0] if vector else 1
         result[:, 1, :channels] = u[1] if vector else 0
     return result
+
+
+def _rows(values: NDArray[Any]) -> NDArray[Any]:
+    return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
 
 def _votes(edges: Edges, radial_samples: int, vector: bool) -> tuple[Any, ...]:
@@ -245,12 +243,14 @@ def vote(
     x: Tensor, edges: Edges, kept: NDArray[np.int64], radial_samples: int, vector: bool
 ) -> tuple[Tensor, Tensor]:
     """Descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are magnitudes of."""
+    tiny = smallest(x)
     descriptors = x.real.new_empty(*x.shape, len(kept))
     image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
     arrays = (*_votes(edges, radial_samples, vector), _features(x, True, vector), kept)
-    outputs = (floats(image), descriptors.numpy())
+    outputs = (_rows(floats(image)), _rows(descriptors.numpy()))
     run_blocks(
-        lambda first, last: _vote(first, last, radial_samples, *arrays, *outputs), edges.receiver_blocks()
+        lambda first, last: _vote(first, last, radial_samples, tiny, *arrays, *outputs),
+        edges.receiver_blocks(),
     )
     return descriptors, image
 
@@ -265,15 +265,16 @@ def vote_backward(
     vector: bool,
 ) -> Tensor:
     """Gradient with respect to x."""
+    tiny = smallest(x)
     features = _features(x, False, vector)
     result = np.zeros((len(x), 2, features.shape[2]), features.dtype)
     arrays = (*_votes(edges, radial_samples, vector), features, kept)
-    gradients = (floats(image), gradient.contiguous().numpy(), result)
+    gradients = (_rows(floats(image)), _rows(gradient.contiguous().numpy()), result)
     channels = x.shape[1]
     width, lanes = features.shape[2], BYTES // features.itemsize
     cuts = lanes * np.unique(np.linspace(0, width // lanes, num_threads() + 1).astype(int))
     run_blocks(
-        lambda first, last: _vote_backward(first, last, radial_samples, *arrays, *gradients),
+        lambda first, last: _vote_backward(first, last, radial_samples, tiny, *arrays, *gradients),
         list(itertools.pairwise(cuts.tolist())),
     )
     along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)

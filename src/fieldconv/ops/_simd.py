@@ -23,10 +23,12 @@ _INT = ir.IntType(32)
 
 
 class Line(types.Type):
-    def __init__(self, dtype: types.Float) -> None:
+    """A vector of numbers; of one cache line unless ``lanes`` says otherwise."""
+
+    def __init__(self, dtype: types.Float, lanes: int | None = None) -> None:
         self.dtype = dtype
-        self.lanes = BYTES * 8 // dtype.bitwidth
-        super().__init__(name=f"Line({dtype})")
+        self.lanes = lanes or BYTES * 8 // dtype.bitwidth
+        super().__init__(name=f"Line({dtype}, {self.lanes})")
 
 
 @register_model(Line)
@@ -63,21 +65,25 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
-@intrinsic
-def load(typing: Any, array: Any, index: Any) -> Any:
-    """The line that begins at ``array[index]`` of a flat contiguous array."""
+def _loading(lanes: int | None) -> Any:
+    def load(typing: Any, array: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            vector = context.get_value_type(signature.return_type)
+            address = _address(context, builder, signature.args[0], args[0], args[1], vector)
+            return builder.load(address, align=array.dtype.bitwidth // 8)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = context.get_value_type(signature.return_type)
-        address = _address(context, builder, signature.args[0], args[0], args[1], vector)
-        return builder.load(address, align=array.dtype.bitwidth // 8)
+        return Line(array.dtype, lanes)(array, types.intp), generate
 
-    return Line(array.dtype)(array, types.intp), generate
+    return intrinsic(load)
+
+
+load = _loading(None)  # the line that begins at array[index] of a flat contiguous array
+load_four = _loading(4)  # only the four numbers there
 
 
 @intrinsic
 def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write a line to ``array[index:]`` of a flat contiguous array."""
+    """Write a line (or four numbers) to ``array[index:]`` of a flat contiguous array."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         address = _address(context, builder, signature.args[0], args[0], args[1], args[2].type)

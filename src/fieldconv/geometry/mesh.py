@@ -157,10 +157,10 @@ class Mesh:
 
         In this order: drops vertices with NaN and their faces; merges boundary vertices at exactly the same
         place, which closes seams, and the ends of edges of no length (where a surface merely touches
-        itself, it stays apart); swaps the longest edge of flat faces; drops faces without area and second
-        copies of faces; turns faces over so that neighbours agree, as few as possible, and a closed mesh
-        outward; drops unreferenced vertices. Non-manifold edges and vertices stay as they are: everything
-        in fieldconv accepts them.
+        itself, it stays apart); swaps the longest edge of flat faces; drops faces without area, pairs of
+        faces folded onto each other that stick out, and second copies of faces; turns faces over so that
+        neighbours agree, as few as possible, and a closed mesh outward; drops unreferenced vertices.
+        Non-manifold edges and vertices stay as they are: everything in fieldconv accepts them.
 
         Raises
         ------

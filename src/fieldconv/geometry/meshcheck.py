@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from .meshfiles import first_equal
 
@@ -136,7 +136,6 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
     referenced[faces] = True
     edges = _Edges(faces[~_repeats_vertex(faces)], n_vertices)
     _, part = _components(n_vertices, faces[:, 0], faces[:, 1], faces[:, 0], faces[:, 2])
-    _, orientable = _orientation(edges)
     inconsistent = edges.unique[edges.disagree]
     return MeshReport(
         vertices=n_vertices,
@@ -147,7 +146,7 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
         non_manifold_edges=edges.unique[edges.faces_of > 2],
         non_manifold_vertices=edges.vertices_of_several_fans(),
         inconsistent_edges=inconsistent,
-        orientable=orientable,
+        orientable=bool(_DoubleCover.of(edges).orientable.all()),
         inside_out=bool(finite.all()) and not len(inconsistent) and _inward(vertices, edges),
         degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
         duplicate_faces=_repeats(np.sort(faces, axis=1)),
@@ -248,24 +247,68 @@ class _Edges:
         return _components(int(ends.max()) + 1, start, end)[0]
 
 
-def _orientation(edges: _Edges) -> tuple[Bools, bool]:
-    """(F,) whether to turn a face over, of as few as make all neighbours agree; and whether they then do.
+@dataclass(frozen=True, eq=False)
+class _DoubleCover:
+    """Faces and their turned-over copies, linked across edges of two faces where they agree.
 
-    A face and its turned-over copy are the two nodes of a double cover; edges of two faces link the copies
-    that agree. A part is orientable exactly when its two copies are not connected. Faces of parts that
-    are not orientable stay.
+    A part of the mesh is orientable exactly when its two copies are not connected.
     """
-    n = len(edges.faces)
-    pair = edges.faces_of[edges.edge_of[edges.left]] == 2
-    left, right = edges.left[pair], edges.right[pair]
-    turn = (edges.forward[left] == edges.forward[right]).astype(np.int64)
-    left, right = left // 3, right // 3
-    count, label = _components(2 * n, left, right + turn * n, left + n, right + (1 - turn) * n)
-    as_is, turned = label[:n], label[n:]
-    orientable = as_is != turned
-    kept = np.bincount(as_is, minlength=count)  # faces that stay, if this copy of their part is chosen
-    tie = (kept[as_is] == kept[turned]) & (as_is > turned)  # the part's first face stays
-    return orientable & ((kept[as_is] < kept[turned]) | tie), bool(orientable.all())
+
+    left: Ints  # faces that share an edge with
+    right: Ints  # these,
+    differ: Bools  # and whether the two are oriented differently
+    as_is: Ints  # (F,) the connected part of the cover that each face is in,
+    turned: Ints  # (F,) and that of its turned-over copy
+
+    @staticmethod
+    def of(edges: _Edges) -> _DoubleCover:
+        n = len(edges.faces)
+        pair = edges.faces_of[edges.edge_of[edges.left]] == 2
+        left, right = edges.left[pair], edges.right[pair]
+        differ = edges.forward[left] == edges.forward[right]
+        left, right = left // 3, right // 3
+        _, part = _components(2 * n, left, right + differ * n, left + n, right + ~differ * n)
+        return _DoubleCover(left, right, differ, part[:n], part[n:])
+
+    @property
+    def orientable(self) -> Bools:
+        """(F,) whether the part of each face is."""
+        return np.asarray(self.as_is != self.turned)
+
+
+def _to_turn(cover: _DoubleCover) -> Bools:
+    """(F,) whether to turn each face over, of as few as possible, so that all neighbours agree."""
+    as_is, turned = cover.as_is, cover.turned
+    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
+    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
+    turn = cover.orientable & ((stay[as_is] < stay[turned]) | tie)
+    for root in _first_faces(as_is, np.flatnonzero(~cover.orientable)):
+        turn |= _to_turn_by_path(cover, root)
+    return np.asarray(turn)
+
+
+def _first_faces(part: Ints, faces: Ints) -> list[int]:
+    return [int(face) for face in faces[np.unique(part[faces], return_index=True)[1]]]
+
+
+def _to_turn_by_path(cover: _DoubleCover, root: int) -> Bools:
+    """The same for the part of face ``root``, which is not orientable: some neighbours always disagree.
+
+    Each face follows its neighbour on the way to ``root``, if that leaves fewer disagreements.
+    """
+    left, right, n = cover.left, cover.right, len(cover.as_is)
+    graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n)).tocsr()
+    links = zip(left.tolist(), right.tolist(), cover.differ.tolist(), strict=True)
+    differ = {frozenset((a, b)): d for a, b, d in links}
+    reached, towards = breadth_first_order(graph, root, directed=False)
+    turn = np.zeros(n, dtype=bool)
+    for face in reached[1:].tolist():
+        near = int(towards[face])
+        turn[face] = turn[near] ^ differ[frozenset((face, near))]
+    if turn.sum() > len(reached) / 2:
+        turn[reached] ^= True
+    fewer = (turn[left] ^ turn[right] ^ cover.differ)[turn[left] | turn[right]]
+    return turn if fewer.sum() < cover.differ[turn[left] | turn[right]].sum() else np.zeros(n, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,16 +351,19 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
     note(int((~keep).sum()), "dropped {}", "degenerate face")
     faces, face_map = faces[keep], face_map[keep]
 
+    folded = _folded_pairs(faces, n_vertices)
+    note(len(folded) // 2, "dropped {} folded onto each other", "pair of faces", "pairs of faces")
+    faces, face_map = np.delete(faces, folded, axis=0), np.delete(face_map, folded)
     doubled = _repeats(np.sort(faces, axis=1))
     note(len(doubled), "dropped {}", "duplicate face")
     faces, face_map = np.delete(faces, doubled, axis=0), np.delete(face_map, doubled)
 
     if len(faces):
-        edges = _Edges(faces, n_vertices)
-        turned, orientable = _orientation(edges)
-        note(int(turned.sum()), "turned over {} to agree with its neighbours", "face")
+        cover = _DoubleCover.of(_Edges(faces, n_vertices))
+        turned = _to_turn(cover)
+        note(int(turned.sum()), "turned over {} to agree with neighbours", "face")
         faces[turned] = faces[turned][:, ::-1]
-        if orientable and _inward(vertices, _Edges(faces, n_vertices)):
+        if cover.orientable.all() and _inward(vertices, _Edges(faces, n_vertices)):
             faces = faces[:, ::-1]
             actions.append("turned the whole mesh outward")
 
@@ -346,6 +392,17 @@ def _twins(vertices: Floats, faces: Ints) -> Ints:
     first = np.full(count, len(vertices))
     np.minimum.at(first, label, np.arange(len(vertices)))
     return first[label]
+
+
+def _folded_pairs(faces: Ints, n_vertices: int) -> Ints:
+    """Two faces with the same corners that stick out of a surface which is whole without them."""
+    first = first_equal(np.sort(faces, axis=1))
+    copies = np.bincount(first, minlength=len(faces))[first]
+    edges = _Edges(faces, n_vertices)
+    others = np.bincount(edges.edge_of, np.repeat(copies == 1, 3), len(edges.unique))
+    stuck = ((edges.faces_of == 4) & (others == 2))[edges.edge_of].reshape(-1, 3)
+    loose = (edges.faces_of == 2)[edges.edge_of].reshape(-1, 3)
+    return np.flatnonzero((copies == 2) & (stuck | loose).all(axis=1) & stuck.any(axis=1))
 
 
 def _flip_flat_faces(vertices: Floats, faces: Ints) -> tuple[Ints, int]:

@@ -218,8 +218,9 @@ class _Words:
         end = self.begins[wanted[-1] + 1] if wanted[-1] + 1 < len(self.begins) else len(self.text)
         text = self.text[begin:end]
         if len(wanted) <= wanted[-1] - wanted[0]:  # blank the words between
-            word = np.searchsorted(self.begins, np.arange(begin, end), side="right") - 1
-            text = np.where(chosen[word], text, np.uint8(32))
+            span = slice(wanted[0], wanted[-1] + 1)
+            spread = np.diff(np.append(self.begins[span], end))
+            text = np.where(np.repeat(chosen[span], spread), text, np.uint8(32))
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)  # how fromstring says that it stopped early
             try:

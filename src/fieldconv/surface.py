@@ -134,10 +134,10 @@ class Surface(Data):  # type: ignore[misc]
         size = np.sqrt(area.sum())
         points = (points - area @ points / area.sum()) / size
         area = area / area.sum()
-        found = point_cloud_discs(points, radius, normals)
+        discs, frames, unit_normals = point_cloud_discs(points, radius, normals)
         ids = np.arange(len(points))
         surface = cls._assemble(
-            points, _features(points, features), area, found.frames, found.normals, found.discs, radius
+            points, _features(points, features), area, frames, unit_normals, discs, radius
         )
         surface.sample = torch.from_numpy(ids)
         surface.vertex_sample = torch.from_numpy(np.repeat(ids[:, None], NEIGHBOURS, axis=1))

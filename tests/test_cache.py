@@ -1,0 +1,100 @@
+"""The cache: never a wrong surface, whatever happens to its files."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+import shapes
+from fieldconv.cache import SurfaceCache
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.settings import SurfaceSettings
+from fieldconv.surface import Surface
+
+
+@pytest.fixture
+def cache(tmp_path) -> SurfaceCache:
+    return SurfaceCache(tmp_path / "cache")
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Mesh:
+    return Mesh(*shapes.icosphere(2))
+
+
+SETTINGS = SurfaceSettings(radius=0.3, samples=50)
+
+
+def same(one: Surface, other: Surface) -> bool:
+    return set(one.keys()) == set(other.keys()) and all(torch.equal(one[k], other[k]) for k in one.keys())  # noqa: SIM118
+
+
+def test_reads_back_what_it_built(cache, mesh, monkeypatch):
+    built = cache.surface(mesh, SETTINGS)
+    monkeypatch.setattr(Surface, "from_mesh", lambda *a, **k: pytest.fail("built twice"))
+    assert same(cache.surface(mesh, SETTINGS), built)
+
+
+def test_every_setting_and_the_geometry_count(cache, mesh):
+    cache.surface(mesh, SETTINGS)
+    others = [
+        SurfaceSettings(radius=0.31, samples=50),
+        SurfaceSettings(radius=0.3, samples=51),
+        SurfaceSettings(radius=0.3, samples=50, features="hks"),
+        SurfaceSettings(radius=0.3, samples=50, solver="heat"),
+    ]
+    assert not any(cache.has(mesh, other) for other in others)
+    moved = mesh.vertices.copy()
+    moved[5, 0] = np.nextafter(moved[5, 0], 9)
+    assert not cache.has(Mesh(moved, mesh.faces), SETTINGS)
+    assert not cache.has(Mesh(mesh.vertices, mesh.faces[:, [1, 2, 0]]), SETTINGS)
+    assert cache.has(mesh, SETTINGS)
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "one bit", "foreign"])
+def test_a_damaged_entry_is_built_again(cache, mesh, damage):
+    built = cache.surface(mesh, SETTINGS)
+    path = cache.path(mesh, SETTINGS)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    path.write_bytes(
+        {"empty": b"", "truncated": whole[:-1], "one bit": bytes(flipped), "foreign": b"x" * 99}[damage]
+    )
+    assert not cache.has(mesh, SETTINGS)
+    assert same(cache.surface(mesh, SETTINGS), built)
+    assert path.read_bytes() == whole
+
+
+def test_a_failed_write_leaves_nothing(cache, mesh, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        cache.surface(mesh, SETTINGS)
+    assert cache.size() == (0, 0)
+    assert not [p for p in cache.folder.rglob("*") if p.is_file()]
+
+
+def test_several_at_once(cache, mesh):
+    results: list[Surface] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(cache.surface(mesh, SETTINGS))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(same(result, results[0]) for result in results)
+    assert cache.size()[0] == 1
+
+
+def test_size_and_clear(cache, mesh):
+    cache.surface(mesh, SETTINGS)
+    count, size = cache.size()
+    assert count == 1
+    assert size == cache.path(mesh, SETTINGS).stat().st_size
+    assert cache.clear() == (1, size)
+    assert cache.size() == (0, 0)

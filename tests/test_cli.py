@@ -1,0 +1,131 @@
+"""The command line as people meet it: help, wrong words, bad files, interruptions."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import shapes
+from fieldconv.cli import COMMANDS, main
+from fieldconv.geometry.mesh import Mesh
+
+
+@pytest.fixture
+def folder(tmp_path):
+    meshes = tmp_path / "meshes"
+    (meshes / "deep").mkdir(parents=True)
+    Mesh(*shapes.icosphere(2)).save(meshes / "ball.ply")
+    Mesh(*shapes.torus(around=20, across=10)).save(meshes / "deep" / "ring.off")
+    (meshes / "broken.obj").write_text("v 0 0\n")
+    (meshes / "notes.txt").write_text("not a mesh")
+    return meshes
+
+
+def test_help_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_explains_itself_without_torch(name):
+    code = (
+        "import sys; from fieldconv.cli import main\n"
+        f"try: main({[*name.split(), '--help']!r})\n"
+        "except SystemExit as stop: assert stop.code == 0, stop.code\n"
+        "assert 'torch' not in sys.modules, 'loaded torch'"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout
+
+
+def test_import_loads_little():
+    heavy = {"torch", "numba", "scipy", "tyro"}
+    code = f"import sys, fieldconv; loaded = {heavy} & set(sys.modules); assert not loaded, loaded"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_wrong_usage_is_2(capsys):
+    assert main([]) == 2
+    assert main(["infos"]) == 2
+    assert "did you mean info?" in capsys.readouterr().err
+    assert main(["datasets"]) == 2
+    with pytest.raises(SystemExit) as stop:
+        main(["precompute", "x", "--solver", "guess"])
+    assert stop.value.code == 2
+    assert "local" in capsys.readouterr().err
+
+
+def test_failure_is_1_and_one_line(capsys, tmp_path):
+    assert main(["info", str(tmp_path / "none.obj")]) == 1
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert "none.obj" in shown
+    assert main(["precompute", str(tmp_path)]) == 1
+    assert "holds no meshes" in capsys.readouterr().err
+
+
+def test_info(capsys, folder):
+    assert main(["info", str(folder / "ball.ply")]) == 0
+    shown = capsys.readouterr().out
+    assert "162" in shown
+    assert "Nothing is wrong" in shown
+
+
+def test_precompute_skips_what_is_done_and_names_what_failed(capsys, folder, tmp_path):
+    words = [
+        "precompute",
+        str(folder),
+        "--samples",
+        "40",
+        "--workers",
+        "1",
+        "--cache",
+        str(tmp_path / "kept"),
+    ]
+    assert main(words) == 1
+    shown = capsys.readouterr()
+    assert "2 prepared, 0 were there already, 1 failed" in shown.out
+    assert "broken.obj: line 1" in shown.err
+    assert main(words) == 1
+    assert "0 prepared, 2 were there already, 1 failed" in capsys.readouterr().out
+    assert main(["cache", "--folder", str(tmp_path / "kept")]) == 0
+    assert "2 surfaces" in capsys.readouterr().out
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    meshes = tmp_path / "meshes"
+    meshes.mkdir()
+    for number in range(40):
+        vertices, faces = shapes.icosphere(3)
+        Mesh(vertices * (1 + number / 100), faces).save(meshes / f"{number}.ply")
+    words = [
+        "precompute",
+        str(meshes),
+        "--radius",
+        "0.4",
+        "--workers",
+        "1",
+        "--cache",
+        str(tmp_path / "kept"),
+    ]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "fieldconv.cli", *words],
+        stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ},
+    )  # fmt: skip
+    while not list((tmp_path / "kept").glob("??/*.surface")):
+        assert running.poll() is None
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "What was finished is kept" in errors
+    assert "Traceback" not in errors
+    kept = len(list((tmp_path / "kept").glob("??/*.surface")))
+    assert 0 < kept < 40

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import meshcheck, meshfiles
 from .meshcheck import MeshReport
-from .meshfiles import MeshError
+from .meshfiles.common import MeshError, colours, fan
 
 __all__ = ["Mesh", "MeshError", "MeshReport", "Repair"]
 
@@ -80,7 +80,7 @@ class Mesh:
             if len(corners) and (corners.min() < 0 or corners.max() >= len(positions)):
                 worst = int(corners.min() if corners.min() < 0 else corners.max())
                 raise MeshError(f"a face names vertex {worst}; indices run from 0 to {len(positions) - 1}")
-            triangles, polygon = meshfiles.fan(sizes, corners.astype(np.int64))
+            triangles, polygon = fan(sizes, corners.astype(np.int64))
             if not len(triangles):
                 raise MeshError("no faces; give at least one triangle")
             per_vertex = _colours("vertex", vertex_colours, len(positions))
@@ -308,4 +308,4 @@ def _colours(of: str, values: ArrayLike | None, rows: int) -> NDArray[np.uint8] 
     table = np.asarray(values)
     if table.shape not in ((rows, 3), (rows, 4)) or table.dtype.kind not in "iuf":
         raise MeshError(f"{of} colours have shape {table.shape}; give ({rows}, 4) bytes")
-    return meshfiles.colours(table, fractions=table.dtype.kind == "f")
+    return colours(table, fractions=table.dtype.kind == "f")

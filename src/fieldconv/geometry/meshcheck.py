@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from .meshfiles import first_equal
+from .meshfiles.common import first_equal
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,0 +1,86 @@
+"""Mesh files: OBJ, OFF, PLY, STL and GLB, read and written without touching the order of the vertices.
+
+The text formats, PLY and STL are parsed here rather than by trimesh, which splits OBJ vertices by their
+texture indices and keeps no further PLY properties. What each format can hold:
+
+======  ===========================  ==============  ============  =====================
+suffix  positions                    vertex colours  face colours  further vertex data
+======  ===========================  ==============  ============  =====================
+.ply    exact                        yes             yes           yes
+.off    exact                        yes             yes           no
+.obj    exact                        yes             no            no
+.glb    single precision             yes             no            no
+.stl    single precision, unordered  no              no            no
+======  ===========================  ==============  ============  =====================
+
+STL has no vertices, only loose triangles: equal corners are joined, in order of first appearance.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+from fieldconv._io import atomic_path
+
+from . import glb, obj, off, ply, stl
+from .common import Contents, MeshError
+
+__all__ = ["Contents", "MeshError", "read", "write"]
+
+_FORMATS = {".glb": glb, ".obj": obj, ".off": off, ".ply": ply, ".stl": stl}
+
+
+def read(path: str | Path) -> Contents:
+    """Read a mesh file in the format of its suffix.
+
+    Raises
+    ------
+    MeshError
+        Whatever is wrong with the file: the message names it.
+    """
+    path = Path(path)
+    reader = _format_of(path)
+    if path.is_dir():
+        raise MeshError(f"{path} is a folder; give one of the mesh files in it")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise MeshError(f"{path} does not exist; check its name and folder") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
+        raise MeshError(f"{path} cannot be read ({error}); check its permissions") from error
+    try:
+        if not data.strip():
+            raise MeshError("the file is empty; fetch or export it again")
+        contents: Contents = reader.read(data)
+        if len(contents.faces) == 0:
+            raise MeshError("the file has no faces; give a mesh, not a point cloud")
+        return contents
+    except MeshError as error:
+        raise MeshError(f"{path}: {error}") from error.__cause__
+
+
+def write(contents: Contents, path: str | Path) -> list[str]:
+    """Write a mesh file in the format of its suffix, whole or not at all.
+
+    Returns what the format could not hold, in words.
+    """
+    path = Path(path)
+    writer = _format_of(path)
+    parts = {
+        "vertex colours": contents.vertex_colours is not None,
+        "face colours": contents.face_colours is not None,
+        "vertex data": bool(contents.vertex_data),
+    }
+    data = writer.write(contents)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+    return [part for part, given in parts.items() if given and part not in writer.KEEPS]
+
+
+def _format_of(path: Path) -> ModuleType:
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        known = ", ".join(_FORMATS)
+        raise MeshError(f"{path}: unknown mesh format {path.suffix!r}; use one of {known}") from None

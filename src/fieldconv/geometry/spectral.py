@@ -1,8 +1,9 @@
 """Eigenfunctions of the Laplacian, and the intrinsic point signatures made of them.
 
-robust_laplacian gives a Laplacian with non-negative weights on any mesh (non-manifold, of several components,
-badly shaped) and on point clouds. Signatures are computed at unit area, at times and energies that are the
-same for every shape, so they are comparable between shapes and do not change with scale.
+robust_laplacian gives a Laplacian with non-negative weights on any mesh: non-manifold, of several components,
+badly shaped. Point clouds are triangulated first, which is more exact than its own Laplacian of a cloud.
+Signatures are computed at unit area, at times and energies that are the same for every shape, so they are
+comparable between shapes and do not change with scale.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from threadpoolctl import threadpool_limits
 
 from .mesh import Mesh, MeshError
+from .pointcloud import triangulate
 
 Floats = NDArray[np.float64]
 
 _ZERO = 1e-6  # an eigenvalue of a shape of unit area is taken for zero below this
-_CLOUD_NEIGHBOURS = 30
-_FEWEST_POINTS = 8
 
 
 class Eigenbasis(NamedTuple):
@@ -69,21 +69,17 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
     """
     if k < 1:
         raise ValueError(f"The number of eigenfunctions must be at least 1, not {k}.")
-    count, used, stiffness, mass = _operators(shape)
+    mesh = shape if isinstance(shape, Mesh) else triangulate(shape)
+    used, stiffness, mass = _operators(mesh)
     total = mass.sum()
     values, compact = _eigenpairs(stiffness, mass / total, min(k, len(used)))
     compact /= np.sqrt(total)
     signs = np.sign(compact[np.abs(compact).argmax(0), np.arange(len(values))])
-    functions = np.zeros((count, len(values)))
+    functions = np.zeros((len(mesh.vertices), len(values)))
     functions[used] = compact * signs
-    areas = np.zeros(count)
+    areas = np.zeros(len(mesh.vertices))
     areas[used] = mass
     return Eigenbasis(np.maximum(values, 0.0) / total, functions, areas)
-
-
-def point_areas(points: ArrayLike) -> Floats:
-    """Surface area of each point of a cloud, (N,) float64: a third of its triangles, locally triangulated."""
-    return _operators(points)[3]
 
 
 def heat_kernel_signature(
@@ -177,30 +173,16 @@ def _mixture(exponents: Floats, squares: Floats) -> Floats:
     return signature
 
 
-def _operators(shape: Mesh | ArrayLike) -> tuple[int, NDArray[np.int64], csc_matrix, Floats]:
-    """Number of vertices, those in use, and their stiffness matrix and areas."""
-    if isinstance(shape, Mesh):
-        used, faces = np.unique(shape.faces, return_inverse=True)
-        stiffness, mass = robust_laplacian.mesh_laplacian(shape.vertices[used], faces.reshape(-1, 3))
-        count = len(shape.vertices)
-    else:
-        points = np.ascontiguousarray(shape, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 3 or len(points) < _FEWEST_POINTS:
-            raise MeshError(
-                f"A point cloud must have shape (N, 3) with N ≥ {_FEWEST_POINTS}, not {points.shape}."
-            )
-        if not np.isfinite(points).all():
-            raise MeshError("The point cloud has positions that are not finite; remove those points.")
-        count, used = len(points), np.arange(len(points))
-        neighbours = min(_CLOUD_NEIGHBOURS, count - 1)
-        try:
-            stiffness, mass = robust_laplacian.point_cloud_laplacian(points, n_neighbors=neighbours)
-        except RuntimeError as error:
-            raise MeshError("The points lie on a line or on one another and span no surface.") from error
+def _operators(mesh: Mesh) -> tuple[NDArray[np.int64], csc_matrix, Floats]:
+    """The vertices in use, their stiffness matrix and their areas."""
+    used, faces = np.unique(mesh.faces, return_inverse=True)
+    stiffness, mass = robust_laplacian.mesh_laplacian(mesh.vertices[used], faces.reshape(-1, 3))
     areas = mass.diagonal()
     if not (np.isfinite(stiffness.data).all() and np.isfinite(areas).all() and areas.sum() > 0):
-        raise MeshError("The Laplacian of this shape is not finite; normalise the shape or repair it first.")
-    return count, used, csc_matrix(stiffness), np.maximum(areas, 1e-12 * areas.mean())
+        raise MeshError(
+            f"{mesh.name or 'mesh'}: the Laplacian is not finite; normalise or repair the mesh first."
+        )
+    return used, csc_matrix(stiffness), np.maximum(areas, 1e-12 * areas.mean())
 
 
 def _eigenpairs(stiffness: csc_matrix, mass: Floats, k: int) -> tuple[Floats, Floats]:

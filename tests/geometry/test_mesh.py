@@ -222,7 +222,14 @@ def test_ply_keeps_every_kind_of_number(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", [{"two words": np.zeros(8)}, {"x": np.zeros(8)}, {"wide": np.zeros((8, 2))}, {"text": ["a"] * 8}]
+    "data",
+    [
+        {"two words": np.zeros(8)},
+        {"x": np.zeros(8)},
+        {"red": np.zeros(8)},
+        {"wide": np.zeros((8, 2))},
+        {"text": ["a"] * 8},
+    ],
 )
 def test_what_ply_cannot_hold_is_refused_and_nothing_written(tmp_path, data):
     with pytest.raises(MeshError, match=next(iter(data))):
@@ -505,6 +512,10 @@ BAD = {
         "property real x",
     ),
     "orphan.ply": ("ply\nformat ascii 1.0\nproperty float x\nend_header\n", "property float x"),
+    "twice.ply": (
+        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty list uchar int x\nend_header\n",
+        "a property of vertex twice",
+    ),
     "noxyz.ply": ("ply\nformat ascii 1.0\nelement vertex 0\nend_header\n", "no vertex positions"),
     "notstl.stl": ("hello", "truncated"),
     "cut.stl": ("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n", "truncated"),

@@ -36,16 +36,7 @@ _TYPES = {
     **dict.fromkeys(("float", "float32"), "f4"),
     **dict.fromkeys(("double", "float64"), "f8"),
 }
-_NAMES = {
-    "i1": "char",
-    "u1": "uchar",
-    "i2": "short",
-    "u2": "ushort",
-    "i4": "int",
-    "u4": "uint",
-    "f4": "float",
-    "f8": "double",
-}
+_NAMES = {code: name for name, code in reversed(_TYPES.items())}  # the first of each: the original names
 
 
 @dataclass
@@ -143,6 +134,9 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
                 raise MeshError(f"PLY header: cannot read {show(line)}; export the file again")
     if not style:
         raise MeshError("the PLY header has no format line; export the file again")
+    for element in elements:
+        if len({prop.name for prop in element.properties}) < len(element.properties):
+            raise MeshError(f"the PLY header names a property of {element.name} twice; export the file again")
     return style, elements, data[end.end() :]
 
 
@@ -158,19 +152,17 @@ def _text(element: _Element, words: Words, rows: slice) -> _Table:
             raise MeshError(f"line {line}: too few numbers; export the file again")
 
     table: _Table = {}
-    with np.errstate(all="ignore"):  # a number its type cannot hold: checked where it matters
-        for prop in element.properties:
-            check(cursor < ends)
-            values = flat[cursor]
-            cursor = cursor + 1
-            if prop.count_type is None:
-                table[prop.name] = values.astype(prop.type)
-                continue
-            check((values >= 0) & (values <= ends - cursor))
-            sizes = values.astype(np.int64)
-            items = flat[np.repeat(cursor, sizes) + count_up(sizes)]
-            table[prop.name] = sizes, items
-            cursor = cursor + sizes
+    for prop in element.properties:
+        check(cursor < ends)
+        values = flat[cursor]
+        cursor = cursor + 1
+        if prop.count_type is None:
+            table[prop.name] = values.astype(prop.type)
+            continue
+        check((values >= 0) & (values <= ends - cursor))
+        sizes = values.astype(np.int64)
+        table[prop.name] = sizes, flat[np.repeat(cursor, sizes) + count_up(sizes)]
+        cursor = cursor + sizes
     return table
 
 
@@ -247,7 +239,7 @@ def write(contents: Contents) -> bytes:
     if contents.vertex_colours is not None:
         columns |= dict(zip(_CHANNELS, contents.vertex_colours.T, strict=True))
     for name, values in contents.vertex_data.items():
-        if not re.fullmatch(r"[!-~]+", name) or name in columns:
+        if not re.fullmatch(r"[!-~]+", name) or name in {*columns, *_CHANNELS}:
             raise MeshError(f"vertex data {name!r} cannot be a PLY property; give it one plain word")
         columns[name] = values
     vertex = _block(columns)
@@ -255,8 +247,9 @@ def write(contents: Contents) -> bytes:
     rgba = [] if contents.face_colours is None else [(name, "u1") for name in _CHANNELS]
     face = np.empty(len(contents.faces), dtype=corners.descr + rgba)
     face["n"], face["corners"] = 3, contents.faces
-    for name, values in zip(_CHANNELS, () if not rgba else contents.face_colours.T, strict=False):  # type: ignore[union-attr]
-        face[name] = values
+    if contents.face_colours is not None:
+        for name, values in zip(_CHANNELS, contents.face_colours.T, strict=True):
+            face[name] = values
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(vertex)}"]
     header += [f"property {_NAMES[vertex.dtype[name].str[1:]]} {name}" for name in columns]
     header += [f"element face {len(face)}", "property list uchar int vertex_indices"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,13 +13,22 @@ from fieldconv.datasets.collection import Collection, Task
 from fieldconv.datasets.layouts import faust, folder, human_seg, shrec11, shrec19, shrec19_humans
 from fieldconv.datasets.parallel import Watch, run_all
 
+
+class Layout(NamedTuple):
+    """What a benchmark is for, how to know it, how to read it."""
+
+    task: Task
+    detect: Callable[[Path], bool]
+    read: Callable[..., Collection]
+
+
 # Those with tell-tale folder names first; a folder that is none of them is the user's own.
-LAYOUTS: dict[str, tuple[Callable[[Path], bool], Callable[..., Collection]]] = {
-    "SHREC'19 humans": (shrec19_humans.detect, shrec19_humans.read_shrec19_humans),
-    "remeshed FAUST": (faust.detect, faust.read_faust),
-    "SHREC'19": (shrec19.detect, shrec19.read_shrec19),
-    "human segmentation": (human_seg.detect, human_seg.read_human_seg),
-    "SHREC'11": (shrec11.detect, shrec11.read_shrec11),
+LAYOUTS = {
+    "SHREC'19 humans": Layout("matching", shrec19_humans.detect, shrec19_humans.read_shrec19_humans),
+    "remeshed FAUST": Layout("correspondence", faust.detect, faust.read_faust),
+    "SHREC'19": Layout("matching", shrec19.detect, shrec19.read_shrec19),
+    "human segmentation": Layout("segmentation", human_seg.detect, human_seg.read_human_seg),
+    "SHREC'11": Layout("classification", shrec11.detect, shrec11.read_shrec11),
 }
 OWN = "own folder"
 
@@ -61,12 +71,20 @@ class FolderReport:
     hint: str = ""
 
 
-def detect_layout(root: str | Path) -> str:
-    """Name of the layout of a folder; “own folder” if it is none of the benchmarks."""
+def detect_layout(root: str | Path, task: Task | None = None) -> str:
+    """Name of the layout of a folder; “own folder” if it is none of the benchmarks.
+
+    Raises
+    ------
+    ValueError
+        If that layout is for another task.
+    """
     root = Path(root)
-    if not root.is_dir():
-        return OWN
-    return next((name for name, (detect, _) in LAYOUTS.items() if detect(root)), OWN)
+    found = (name for name, layout in LAYOUTS.items() if root.is_dir() and layout.detect(root))
+    name = next(found, OWN)
+    if name != OWN and task not in (None, LAYOUTS[name].task):
+        raise ValueError(f"{root} is laid out as {name}, which is for {LAYOUTS[name].task}, not {task}")
+    return name
 
 
 def check_folder(root: str | Path, *, task: Task | None = None, watch: Watch | None = None) -> FolderReport:
@@ -80,13 +98,11 @@ def check_folder(root: str | Path, *, task: Task | None = None, watch: Watch | N
     watch : callable, optional
         Wrapped around the list of meshes and of pairs while they are read, such as a progress bar.
     """
-    layout = detect_layout(root)
+    layout = detect_layout(root, task)
     if layout == OWN:
         collection = folder.read_folder(root, task=task, split="all")
     else:
-        collection = LAYOUTS[layout][1](root, split="all")
-        if task is not None and task != collection.task:
-            raise ValueError(f"{root} is laid out as {layout}, which is for {collection.task}, not {task}")
+        collection = LAYOUTS[layout].read(root, split="all")
     return inspect(collection, layout=layout, watch=watch)
 
 

@@ -88,10 +88,10 @@ def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]
     for name in wanted:
         if name not in SPECIES:
             raise ValueError(f"there is no species {name!r}; choose of {', '.join(SPECIES)}")
-    if not wanted or (task == "correspondence" and len(wanted) > 1):
-        raise ValueError(
-            f"{len(wanted)} species; choose one" + (" or more" if not wanted else " for correspondence")
-        )
+    if not wanted:
+        raise ValueError("no species; choose at least one")
+    if task == "correspondence" and len(wanted) > 1:
+        raise ValueError(f"{len(wanted)} species; choose one for correspondence, which has one template")
     return tuple(name for name in SPECIES if name in wanted)
 
 
@@ -104,10 +104,8 @@ def _parts(species: str) -> frozenset[str]:
 def _version() -> str:
     """Of the generator: prepared surfaces are not used any more when it changes."""
     folder = files("fieldconv.datasets.creatures")
-    sources = sorted(
-        (entry for entry in folder.iterdir() if entry.name.endswith(".py")), key=lambda e: e.name
-    )
-    return hashlib.sha256(b"".join(entry.read_bytes() for entry in sources)).hexdigest()[:16]
+    sources = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".py")}
+    return hashlib.sha256(b"".join(sources[name] for name in sorted(sources))).hexdigest()[:16]
 
 
 def _read(

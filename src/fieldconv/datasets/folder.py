@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from fieldconv.datasets.base import SurfaceDataset
-from fieldconv.datasets.check import LAYOUTS, OWN, detect_layout
+from fieldconv.datasets.benchmarks import FAUST, SHREC11, SHREC19, HumanSegmentation, SHREC19Humans
+from fieldconv.datasets.check import OWN, detect_layout
 from fieldconv.datasets.collection import Task
 from fieldconv.datasets.layouts.folder import read_folder
+
+BENCHMARKS: dict[str, Callable[..., SurfaceDataset]] = {
+    "SHREC'19 humans": SHREC19Humans,
+    "remeshed FAUST": FAUST,
+    "SHREC'19": SHREC19,
+    "human segmentation": HumanSegmentation,
+    "SHREC'11": SHREC11,
+}
+SEEDED = ("SHREC'11", "SHREC'19", "SHREC'19 humans")  # the others are divided as published
 
 
 class FolderDataset(SurfaceDataset):
@@ -72,14 +83,11 @@ def open_dataset(
     seed : int
         For layouts that are divided at random.
     **options
-        As for `SurfaceDataset`.
+        As for `SurfaceDataset`, or for the dataset in question.
     """
-    layout = detect_layout(root)
+    layout = detect_layout(root, task)
     if layout == OWN:
         return FolderDataset(root, task, split=split, seed=seed, **options)
-    read = LAYOUTS[layout][1]
-    seeded = {"seed": seed} if layout in ("SHREC'11", "SHREC'19", "SHREC'19 humans") else {}
-    collection = read(root, split=split, **seeded)
-    if task is not None and collection.task != task:
-        raise ValueError(f"{root} is laid out as {layout}, which is for {collection.task}, not {task}")
-    return SurfaceDataset(collection, **options)
+    if layout in SEEDED:
+        options["seed"] = seed
+    return BENCHMARKS[layout](root, split=split, **options)

@@ -1,0 +1,283 @@
+"""Datasets as a user of torch sees them."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader as PlainLoader
+from torch.utils.data import random_split
+from torch_geometric.loader import DataLoader
+
+from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, base, open_dataset
+from fieldconv.datasets.base import Matches, find_matches, fingerprint
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.sampling import nearest_samples
+from fieldconv.surface import Surface, ToSurface
+from handmade import strip, write_lines, write_mesh
+from shapes import icosphere
+
+
+def sphere(subdivisions=1):
+    vertices, faces = icosphere(subdivisions)
+    return vertices.tolist(), faces.tolist()
+
+
+@pytest.fixture
+def spheres(tmp_path):
+    """Five spheres of 42 vertices, labelled by hemisphere; the first vertex of each is unlabelled."""
+    for i in range(5):
+        vertices, faces = sphere()
+        write_mesh(tmp_path / "data" / f"{i}.obj", (vertices, faces))
+        labels = [3 if z > 0 else 7 for _, _, z in vertices]
+        write_lines(tmp_path / "data" / f"{i}.txt", [-1, *labels[1:]])
+    return tmp_path
+
+
+def make(spheres, **options):
+    options = {
+        "split": "all",
+        "cache": spheres / "cache",
+        "pre_transform": ToSurface(0.5, samples=20),
+    } | options
+    return FolderDataset(spheres / "data", "segmentation", **options)
+
+
+def test_labels_at_samples_and_at_vertices(spheres):
+    data = make(spheres)
+    assert (len(data), data.num_classes, data.class_names, data.task) == (5, 2, ("3", "7"), "segmentation")
+    surface = data[0]
+    vertices = np.array(sphere()[0])
+    expected = np.where(vertices[:, 2] > 0, 0, 1)
+    expected[0] = -1
+    assert surface.vertex_y.tolist() == expected.tolist()
+    assert surface.y.tolist() == expected[surface.sample.numpy()].tolist()
+    torch.testing.assert_close(surface.vertex_area.sum(), torch.tensor(1.0))
+    assert surface.name == "0.obj"
+    assert data.names == [f"{i}.obj" for i in range(5)]
+    assert len(data.meshes(1)[0].vertices) == 42
+
+
+def test_indexing_is_that_of_pyg(spheres):
+    data = make(spheres)
+    assert [s.name for s in data] == data.names
+    assert data[1:4].names == ["1.obj", "2.obj", "3.obj"]
+    assert data[[3, 0]].names == ["3.obj", "0.obj"]
+    assert data[torch.tensor([4, 4])].names == ["4.obj", "4.obj"]
+    assert data[np.array([True, False, False, False, True])].names == ["0.obj", "4.obj"]
+    assert data[torch.tensor([False, True, False, False, False])].names == ["1.obj"]
+    assert data[1:4][-1].name == "3.obj"
+    assert data[torch.tensor(2)].name == data[np.int64(2)].name == "2.obj"
+    assert sorted(data.shuffle(1).names) == data.names
+    assert data.shuffle(1).names == data.shuffle(1).names
+    assert [len(part) for part in random_split(data, [3, 2])] == [3, 2]
+    with pytest.raises(IndexError):
+        data[5]
+    with pytest.raises(IndexError, match="mask"):
+        data[[True, False]]
+
+
+def test_transforms_see_a_copy(spheres):
+    def spoil(surface):
+        surface.x = surface.x + 1
+        surface.extra = 1
+        return surface
+
+    data = make(spheres, transform=spoil)
+    first, again = data[0], data[0]
+    assert torch.equal(first.x, first.pos + 1)
+    assert torch.equal(again.x, first.x)
+
+
+def test_batches_and_plain_loaders(spheres):
+    data = make(spheres)
+    batch = next(iter(DataLoader(data, batch_size=3)))
+    assert (batch.num_graphs, batch.y.shape, batch.vertex_y.shape) == (3, (60,), (126,))
+    assert torch.equal(batch.vertex_y[batch.sample], batch.y)
+    (only,) = next(iter(PlainLoader(data, collate_fn=list)))
+    assert only.name == "0.obj"
+    worked = list(DataLoader(data, batch_size=1, num_workers=1))
+    assert torch.equal(worked[2].pos, data[2].pos)
+
+
+def test_the_second_time_nothing_is_read(spheres, monkeypatch):
+    first = make(spheres)
+    monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
+    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
+    second = make(spheres)
+    for one, two in zip(first, second, strict=True):
+        assert one.to_dict().keys() == two.to_dict().keys()
+        for key, value in one.to_dict().items():
+            assert torch.equal(value, two[key]) if isinstance(value, torch.Tensor) else value == two[key]
+
+
+def test_changed_files_and_settings_are_noticed(spheres):
+    make(spheres)
+    write_lines(spheres / "data" / "2.txt", [7] * 42)
+    assert make(spheres)[2].y.eq(1).all()
+    assert make(spheres, pre_transform=ToSurface(0.5, samples=10))[2].num_nodes == 10
+
+
+def test_what_does_not_fit_in_memory_is_read_again(spheres, monkeypatch):
+    whole = make(spheres)
+    monkeypatch.setattr(base, "MEMORY", 0)
+    lean = make(spheres)
+    assert lean._surfaces == [None] * 5
+    assert torch.equal(lean[3].log, whole[3].log)
+    assert lean[3].name == "3.obj"
+    kept = make(spheres, cache=False)
+    assert None not in kept._surfaces
+
+
+def test_ones_own_preparation(spheres):
+    def coarse(mesh):
+        return Surface.from_mesh(mesh, radius=0.4, samples=8)
+
+    data = make(spheres, pre_transform=coarse)
+    assert data[0].num_nodes == 8
+    assert not (spheres / "cache").exists()
+
+
+def test_the_papers_settings_are_the_default(spheres):
+    data = make(spheres, pre_transform=None, cache=False)
+    assert float(data[0].radius) == pytest.approx(0.2)
+    assert data.pre_transform.settings.samples == 1024
+
+
+def test_every_problem_is_raised_at_once(spheres):
+    write_lines(spheres / "data" / "1.txt", [3] * 7)
+    (spheres / "data" / "2.txt").unlink()
+    (spheres / "data" / "3.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n")
+    with pytest.raises(DatasetError) as raised:
+        make(spheres)
+    problems = raised.value.problems
+    assert len(problems) == 3
+    for file, problem in zip(("2.obj: no labels", "1.txt: has 7 labels", "3.obj"), problems, strict=True):
+        assert file in problem
+    assert str(raised.value).startswith(f"folder {spheres / 'data'}: 3 problems\n")
+
+
+def test_classification_and_any_layout(tmp_path):
+    for label in ("flat", "round"):
+        for i in range(3):
+            shape = sphere() if label == "round" else strip(4)
+            write_mesh(tmp_path / label / "train" / f"{i}.obj", shape)
+    options = {"cache": False, "split": "train", "pre_transform": ToSurface(0.5)}
+    data = open_dataset(tmp_path, train_per_class=2, **options)
+    assert (data.task, data.class_names, [int(s.y) for s in data]) == (
+        "classification",
+        ("flat", "round"),
+        [0, 0, 1, 1],
+    )
+    with pytest.raises(ValueError, match="SHREC'11, which is for classification, not matching"):
+        open_dataset(tmp_path, "matching", **options)
+
+
+def test_correspondence(tmp_path):
+    write_mesh(tmp_path / "template.obj", strip(3))
+    write_mesh(tmp_path / "a.obj", strip(2))
+    write_lines(tmp_path / "a.txt", [0, 1, 4, 5, -1, 7])
+    data = open_dataset(tmp_path, split="all", cache=False, pre_transform=ToSurface(2.0))
+    assert (data.task, data.num_classes, len(data.template.vertices)) == ("correspondence", 8, 8)
+    assert data[0].y.tolist() == [0, 1, 4, 5, -1, 7]
+
+
+# Matching
+
+
+def naive_matches(scene, model, mesh, truth, ball):
+    """Supplement C, point by point."""
+    mesh = mesh.normalised()
+    samples = model.sample.tolist()
+    match, inside = [], []
+    for i, vertex in enumerate(scene.sample.tolist()):
+        if truth[vertex] < 0:
+            continue
+        _, distance = nearest_samples(mesh, [truth[vertex]], k=1)
+        distance = distance[samples, 0]
+        match.append((i, int(distance.argmin()), distance))
+        inside += [(i, j) for j in range(len(samples)) if distance[j] <= ball]
+    return match, inside
+
+
+def test_matches_follow_the_paper():
+    rng = np.random.default_rng(0)
+    scene_mesh, model_mesh = Mesh(*icosphere(1)), Mesh(*icosphere(2))
+    scene_mesh = Mesh(scene_mesh.vertices * 3, scene_mesh.faces)
+    scene, model = Surface.from_mesh(scene_mesh, 0.3, 30), Surface.from_mesh(model_mesh, 0.3, 50)
+    truth = rng.integers(-1, 162, 42)
+    truth[:5] = -1
+    found = find_matches(scene, model, model_mesh, truth, ball=0.15)
+    match, inside = naive_matches(scene, model, model_mesh, truth, 0.15)
+    assert found.match[0].tolist() == [i for i, _, _ in match]
+    for (_, best, distance), chosen in zip(match, found.match[1].tolist(), strict=True):
+        assert distance[chosen] == pytest.approx(distance[best])  # the same, or as near
+    assert set(map(tuple, found.ball.T.tolist())) == set(inside)
+    assert found.truth.tolist() == truth[scene.sample.numpy()].tolist()
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    data = tmp_path / "data"
+    sizes = {"a": 1, "b": 2}
+    for name, level in sizes.items():
+        write_mesh(data / f"{name}.off", sphere(level))
+    big = icosphere(2)[0]
+    nearest = [int(((big - v) ** 2).sum(1).argmin()) for v in icosphere(1)[0]]
+    write_lines(data / "maps" / "a.b.txt", nearest)
+    write_lines(data / "maps" / "b.b.txt", range(162))
+    write_lines(data / "pairs.txt", ["a b", "b b"])
+    return tmp_path
+
+
+def test_pairs_and_their_batches(pairs):
+    data = FolderDataset(
+        pairs / "data", split="all", cache=pairs / "cache", pre_transform=ToSurface(0.4, samples=30)
+    )
+    assert (data.task, len(data), data.names) == ("matching", 2, ["a.off → b.off", "b.off → b.off"])
+    scene, model, matches = data[1]
+    assert torch.equal(scene.sample, model.sample)
+    assert torch.equal(matches.match, torch.arange(30).expand(2, 30))  # a mesh matches itself
+    assert len(data.meshes(0)) == 2
+    batch = next(iter(DataLoader(data, batch_size=2)))
+    assert (batch.scene.num_graphs, batch.model.num_graphs) == (2, 2)
+    one, two = data[0].matches, data[1].matches
+    assert torch.equal(batch.matches.match, torch.cat([one.match, two.match + 30], dim=1))
+    assert torch.equal(batch.matches.ball, torch.cat([one.ball, two.ball + 30], dim=1))
+    # Matched points lie at the same place of the sphere, up to the spacing of the samples.
+    s, m = batch.matches.match
+    assert torch.cosine_similarity(batch.scene.pos[s], batch.model.pos[m]).min() > 0.7
+
+
+def test_matches_are_kept_too(pairs, monkeypatch):
+    options = {"split": "all", "cache": pairs / "cache", "pre_transform": ToSurface(0.4, samples=30)}
+    first = FolderDataset(pairs / "data", **options)
+    monkeypatch.setattr(base, "find_matches", lambda *_: pytest.fail("matches were sought again"))
+    second = FolderDataset(pairs / "data", **options)
+    assert torch.equal(first[0].matches.ball, second[0].matches.ball)
+    assert isinstance(second[0].matches, Matches)
+
+
+def test_readers_of_unknown_origin_have_no_fingerprint(tmp_path):
+    from functools import partial
+
+    assert fingerprint(lambda: None) is None
+    assert fingerprint(partial(print, 1)) is None
+    assert fingerprint(partial(sphere, object())) is None
+    path = tmp_path / "a"
+    path.write_text("1")
+    before = fingerprint(partial(sphere, path, 1))
+    assert before == fingerprint(partial(sphere, path, 1))
+    assert before != fingerprint(partial(sphere, path, 2))
+    path.write_text("12")
+    assert before != fingerprint(partial(sphere, path, 1))
+    one, two = Mesh(*strip(1)), Mesh(*strip(2))
+    assert fingerprint(partial(sphere, one)) == fingerprint(partial(sphere, copy.copy(one)))
+    assert fingerprint(partial(sphere, one)) != fingerprint(partial(sphere, two))
+
+
+def test_an_empty_collection_is_an_error(tmp_path):
+    from fieldconv.datasets.collection import Collection
+
+    with pytest.raises(DatasetError, match="is empty"):
+        SurfaceDataset(Collection("nothing", "classification"))

@@ -182,7 +182,7 @@ def gather(y: Tensor, edges: Edges, first_order: int, rings: int, scalars: bool)
         longest, *arrays = rest
         _gather(first, last, first_order, rings, longest, *arrays, lines, out)
 
-    run_blocks(run, edges.receiver_blocks())
+    run_blocks(run, edges.receiver_blocks(4 * num_threads()))
     return _complex(result, channels)
 
 

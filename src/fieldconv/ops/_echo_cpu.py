@@ -3,13 +3,12 @@
 Edge by edge, three short loops over channels: where the votes fall (arithmetic on whole vectors), the four
 pixels there (four neighbouring numbers at two addresses), and what becomes of them (vectors again).
 
-Forward, each thread owns some receivers; backward, some channels, and adds into all senders. So every sum
-is made by one thread in one order, whatever the number of threads.
+Backward, the receivers are cut into a fixed number of blocks, each with its own sums for all senders. So
+results do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -32,12 +31,13 @@ from fieldconv.ops._simd import (
     where_positive,
 )
 
+SUMS = 4  # blocks of receivers with their own sums
+
 
 @kernel
 def _between(place: Any, end: Any) -> Any:
     """The lower of the two pixels a place is between, 0 … end, and how far on to the next one it is."""
-    nothing = place - place
-    place = where_positive(place, place, nothing)
+    place = where_positive(place, place, end - end)
     pixel = floor(where_positive(end - place, place, end))
     return pixel, place - pixel
 
@@ -134,7 +134,7 @@ def _vote_backward(
     gradient: Any,
     result: Any,
 ) -> None:
-    """Gradients of the lines of channels first … last, along the direction of each vector and across it.
+    """What the receivers first … last say to all senders, along the direction of each vector and across it.
 
     A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
     s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
@@ -153,16 +153,15 @@ def _vote_backward(
     pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
-    busy = min(last, channels)
     # Votes that are not vectors count as vectors that all point the same way.
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
-    for p in range(len(offsets) - 1):
+    for p in range(first, last):
         if len(image) > 0:
-            directions(image[p, 2 * first * cells : 2 * busy * cells], tiny, u_real, u_imag)
-        for d in range(first, busy):
+            directions(image[p], tiny, u_real, u_imag)
+        for d in range(channels):
             for h in range(cells):
-                i = (d - first) * cells + h
-                re, im = gradient[p, d * cells + h] * u_real[i], gradient[p, d * cells + h] * u_imag[i]
+                i = d * cells + h
+                re, im = gradient[p, i] * u_real[i], gradient[p, i] * u_imag[i]
                 if h < cells - 1:
                     pictures[d * size + 2 * kept[h]] = re
                     pictures[d * size + 2 * kept[h] + 1] = im
@@ -172,18 +171,18 @@ def _vote_backward(
         for e in range(offsets[p], offsets[p + 1]):
             real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
             start = 4 * width * sender[e]
-            for d in range(first, last, lanes):
+            for d in range(0, width, lanes):
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
                 column, _ = _between(east * u + north * v + middle, end)
                 row, below = _between(north * u - east * v + middle, end)
                 store(at, d, number(2 * side) * row + two * column)
                 store(lower, d, below)
-            for d in range(first, busy):
+            for d in range(channels):
                 upper = load_four(pictures, d * size + int(at[d]))
                 rise = load_four(pictures, d * size + int(at[d]) + 2 * side) - upper
                 store(found, 4 * d, upper + lower[d] * rise)
                 store(slope, 4 * d, rise)
-            for d in range(first, last, lanes):
+            for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
                 a, b = real * a - imag * b, imag * a + real * b
@@ -206,9 +205,10 @@ def _vote_backward(
                 by_y = (one - share) * (a * re_by_y + b * im_by_y) + steep_y * own
                 re, im = re + share * own_re, im + share * own_im
                 along = 2 * width * sender[e] + d
-                store(sums, along, load(sums, along) + (a * re + b * im))
                 about = along + width
-                store(sums, about, load(sums, about) + (turns * (a * im - b * re) + (by_x * y - by_y * x)))
+                store(sums, along, load(sums, along) + (a * re + b * im))
+                turn = turns * (a * im - b * re) + (by_x * y - by_y * x)
+                store(sums, about, load(sums, about) + turn)
 
 
 def _features(x: Tensor, values: bool, vector: bool) -> NDArray[Any]:
@@ -250,7 +250,7 @@ def vote(
     outputs = (_rows(floats(image)), _rows(descriptors.numpy()))
     run_blocks(
         lambda first, last: _vote(first, last, radial_samples, tiny, *arrays, *outputs),
-        edges.receiver_blocks(),
+        edges.receiver_blocks(4 * num_threads()),
     )
     return descriptors, image
 
@@ -267,16 +267,17 @@ def vote_backward(
     """Gradient with respect to x."""
     tiny = smallest(x)
     features = _features(x, False, vector)
-    result = np.zeros((len(x), 2, features.shape[2]), features.dtype)
+    blocks = edges.receiver_blocks(SUMS)
+    results = np.zeros((len(blocks), len(x), 2, features.shape[2]), features.dtype)
     arrays = (*_votes(edges, radial_samples, vector), features, kept)
-    gradients = (_rows(floats(image)), _rows(gradient.contiguous().numpy()), result)
+    gradients = (_rows(floats(image)), _rows(gradient.contiguous().numpy()))
+
+    def run(first: int, last: int, result: NDArray[Any]) -> None:
+        _vote_backward(first, last, radial_samples, tiny, *arrays, *gradients, result)
+
+    run_blocks(run, [(*block, result) for block, result in zip(blocks, results, strict=True)])
     channels = x.shape[1]
-    width, lanes = features.shape[2], BYTES // features.itemsize
-    cuts = lanes * np.unique(np.linspace(0, width // lanes, num_threads() + 1).astype(int))
-    run_blocks(
-        lambda first, last: _vote_backward(first, last, radial_samples, tiny, *arrays, *gradients),
-        list(itertools.pairwise(cuts.tolist())),
-    )
+    result = results.sum(axis=0)
     along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
     real, imag = torch.from_numpy(features[:, 2:, :channels]).unbind(1)
     return torch.complex(real * along - imag * about, imag * along + real * about)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from fieldconv._compiled import num_threads
 from fieldconv.ops.rings import ring_weights
 
 
@@ -66,11 +65,10 @@ class Edges:
     distance: NDArray[Any]  # (E,) r/ε
     longest: int  # edges of the busiest receiver
 
-    def receiver_blocks(self) -> list[tuple[int, int]]:
-        """Ranges of receivers with about equally many edges."""
+    def receiver_blocks(self, blocks: int) -> list[tuple[int, int]]:
+        """At most so many ranges of receivers, with about equally many edges."""
         starts = self.offsets[:: self.bands]
         receivers = len(starts) - 1
-        blocks = min(4 * num_threads(), receivers)
         cuts = np.searchsorted(starts, np.linspace(0, starts[-1], blocks + 1)[1:-1])
         bounds = np.unique([0, *cuts.tolist(), receivers]).tolist()
         return list(itertools.pairwise(bounds))
@@ -110,7 +108,7 @@ def _stamp(tensor: Tensor | None) -> int | None:
     if tensor is None:
         return None
     if tensor.is_inference():  # these do not count their changes
-        return zlib.adler32(memoryview(tensor.contiguous().view(torch.uint8).numpy()))
+        return zlib.adler32(tensor.contiguous().view(torch.uint8).numpy().data)
     return tensor._version
 
 

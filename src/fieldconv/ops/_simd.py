@@ -114,9 +114,9 @@ def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         lanes = args[2].type.count
-        halves = [_shuffle(builder, *pair, list(range(2 * lanes))) for pair in (args[2:4], args[4:6])]
+        halves = [_shuffle(builder, a, b, list(range(2 * lanes))) for a, b in (args[2:4], args[4:6])]
         order = [lane + k * lanes for lane in range(lanes) for k in range(4)]
-        groups = _shuffle(builder, *halves, order)
+        groups = _shuffle(builder, halves[0], halves[1], order)
         address = _address(context, builder, signature.args[0], args[0], args[1], groups.type)
         builder.store(groups, address, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()

@@ -64,7 +64,8 @@ def echo_torch(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool)
     column, row = seen.unbind(-1)
     centre = (1 - 2 * column.abs()).clamp(min=0) * (1 - 2 * row.abs()).clamp(min=0)
     across, down = column + radial_samples + 0.5, row + radial_samples + 0.5
-    first = down.detach().floor().clamp(0, side - 2), across.detach().floor().clamp(0, side - 2)
+    down, across = down.clamp(0, side - 1), across.clamp(0, side - 1)
+    first = down.detach().floor().clamp(max=side - 2), across.detach().floor().clamp(max=side - 2)
     down, across = down - first[0], across - first[1]
     rest = value * (1 - centre)
     image = receiver[:, None] * channels + torch.arange(channels, device=x.device)

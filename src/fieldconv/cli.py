@@ -59,9 +59,7 @@ def _run(name: str, words: list[str]) -> int:
     module, function = COMMANDS[name][0].split(":")
     command = getattr(importlib.import_module(f"fieldconv.{module}"), function)
     try:
-        result = tyro.cli(
-            command, args=words, prog=f"fieldconv {name}", config=(tyro.conf.FlagConversionOff,)
-        )
+        result = tyro.cli(command, args=words, prog=f"fieldconv {name}")
     except KeyboardInterrupt:
         print("\nfieldconv: stopped. What was finished is kept.", file=sys.stderr)
         return 130

@@ -20,6 +20,7 @@ from fieldconv.surface import Surface
 from fieldconv.tasks.presets import TrainingConfig
 
 Network = Callable[[Surface], Tensor]
+Follow = Callable[[Iterable[Any]], Iterable[Any]]
 # What layers and losses read; the way back to the mesh is not needed in training.
 _USED = ("x", "area", "edge_index", "log", "transport", "weight", "radius", "y")
 
@@ -111,9 +112,7 @@ class Task(ABC):
         """(examples,) loss of each, and (examples,) how well each is solved, from 0 to 1."""
 
     @abstractmethod
-    def evaluate(
-        self, network: Network, data: Any, *, follow: Callable[[Iterable[Any]], Iterable[Any]]
-    ) -> Evaluation:
+    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
         """Try the network on a dataset, one example at a time; ``follow`` wraps the loop to show progress."""
 
 
@@ -133,7 +132,7 @@ def varied(surface: Surface, draw: np.random.Generator, config: TrainingConfig) 
 
 def joined(surfaces: Sequence[Surface]) -> Surface:
     """A batch of surfaces; a single one stays itself, with what the kernels remember about its edges."""
-    return surfaces[0] if len(surfaces) == 1 else Batch.from_data_list(list(surfaces))  # type: ignore[no-any-return]
+    return surfaces[0] if len(surfaces) == 1 else Batch.from_data_list(list(surfaces))
 
 
 def mean_per_example(values: Tensor, known: Tensor, surface: Surface) -> Tensor:

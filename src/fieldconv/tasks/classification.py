@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import Chunk, Evaluation, Network, Task, joined, varied
+from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, varied
 from fieldconv.tasks.metrics import accuracy, confusion
 from fieldconv.tasks.presets import TrainingConfig
 
@@ -34,9 +34,7 @@ class Classification(Task):
         )
         return losses, (outputs.argmax(1) == target).float()
 
-    def evaluate(
-        self, network: Network, data: Any, *, follow: Callable[[Iterable[Any]], Iterable[Any]]
-    ) -> Evaluation:
+    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
         truth, predicted, shapes = [], [], []
         for surface in follow(data):
             scores = network(surface)[0]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fieldconv.cache import default_folder
-from fieldconv.tasks.base import Evaluation, Network
+from fieldconv.tasks.base import Evaluation, Follow, Network
 from fieldconv.tasks.distances import template_distances
 from fieldconv.tasks.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.tasks.segmentation import LabelTask
@@ -29,9 +28,7 @@ class Correspondence(LabelTask):
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = folder
 
-    def evaluate(
-        self, network: Network, data: Any, *, follow: Callable[[Iterable[Any]], Iterable[Any]]
-    ) -> Evaluation:
+    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
         distances = template_distances(data.template, self.folder or default_folder())
         everything, shapes = [], []
         for surface in follow(data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def _compute(mesh: Mesh) -> NDArray[np.float32]:
     cuts = np.linspace(0, count, 4 * num_threads() + 1).astype(int).tolist()
     run_blocks(
         _fronts,
-        [(mesh.vertices, *corners, a, b, distances) for a, b in zip(cuts[:-1], cuts[1:], strict=True)],
+        [(mesh.vertices, *corners, a, b, distances) for a, b in pairwise(cuts)],
     )
     discs = geodesic_discs(mesh, EXACT)
     distances[discs.centres, discs.targets] = discs.distance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv.tasks.base import Chunk, Evaluation, Network, Task, joined, varied
+from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, varied
 from fieldconv.tasks.metrics import RECALL, PrecisionRecall, precision_recall
 from fieldconv.tasks.presets import TrainingConfig
 
@@ -62,9 +62,7 @@ class Matching(Task):
         negative = squared.detach()[:, config.positives :]
         return losses.mean(1), (positive < negative).float().mean(1)
 
-    def evaluate(
-        self, network: Network, data: Any, *, follow: Callable[[Iterable[Any]], Iterable[Any]]
-    ) -> Evaluation:
+    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
         names = ["FCNet", *(baseline.upper() for baseline in self.baselines)]
         precisions: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         averages: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
@@ -88,11 +86,10 @@ class Matching(Task):
                 if name == "FCNet":
                     record["median_rank"] = float(np.median(result.first))
             shapes.append(record)
-        metrics = {"mean_average_precision": float(np.mean([a.mean() for a in averages["FCNet"]]))}
-        for name in names[1:]:
-            metrics[f"{name.lower()}_mean_average_precision"] = float(
-                np.mean([a.mean() for a in averages[name]])
-            )
+        metrics = {}
+        for name in names:  # a mean over pairs of means over points
+            key = "mean_average_precision" if name == "FCNet" else f"{name.lower()}_mean_average_precision"
+            metrics[key] = float(np.mean([average.mean() for average in averages[name]]))
         curves = {name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in names}
         return Evaluation(self.name, metrics, shapes, curves=curves)
 
@@ -142,5 +139,5 @@ def signature(kind: str, mesh: Any) -> NDArray[np.float64]:
     """Heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
     from fieldconv.geometry.spectral import heat_kernel_signature, wave_kernel_signature
 
-    values = {"hks": heat_kernel_signature, "wks": wave_kernel_signature}[kind](mesh)
+    values = heat_kernel_signature(mesh) if kind == "hks" else wave_kernel_signature(mesh)
     return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)

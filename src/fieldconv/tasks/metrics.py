@@ -57,7 +57,9 @@ def intersection_over_union(matrix: Floats) -> Floats:
     """
     both = np.diag(matrix)
     either = matrix.sum(0) + matrix.sum(1) - both
-    return np.divide(both, either, out=np.full(len(matrix), np.nan), where=either > 0)
+    result: Floats = np.full(len(matrix), np.nan)
+    np.divide(both, either, out=result, where=either > 0)
+    return result
 
 
 def share_within(errors: ArrayLike, thresholds: ArrayLike = THRESHOLDS) -> Floats:

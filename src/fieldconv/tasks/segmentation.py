@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import Chunk, Evaluation, Network, Task, joined, mean_per_example, varied
+from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, mean_per_example, varied
 from fieldconv.tasks.metrics import accuracy, confusion, intersection_over_union
 from fieldconv.tasks.presets import TrainingConfig
 
@@ -39,9 +39,7 @@ class Segmentation(LabelTask):
 
     name, metric = "segmentation", "accuracy"
 
-    def evaluate(
-        self, network: Network, data: Any, *, follow: Callable[[Iterable[Any]], Iterable[Any]]
-    ) -> Evaluation:
+    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
         classes = data.num_classes
         on_samples, on_vertices, by_area = (np.zeros((classes, classes)) for _ in range(3))
         shapes = []

@@ -62,9 +62,7 @@ def train(
         For each epoch its number, loss, training score, learning rate, seconds, and validation metrics.
     """
     task = task_named(data.task)
-    recipe = (
-        config.changed(**changes) if config else TrainingConfig.for_task(data.task, preset=preset, **changes)
-    )
+    recipe = (config or TrainingConfig.for_task(data.task, preset=preset)).changed(**changes)
     check_fit(model, data)
     data = prepared_for(model, data)
     if validation is not None:

@@ -73,7 +73,7 @@ def epoch_steps(
                 filled = 0
             groups[-1].append((example, np.random.default_rng([config.seed, epoch, index])))
             filled += size
-        chunks = [task.collate(*zip(*group, strict=True), config) for group in groups]
+        chunks = [task.collate([e for e, _ in group], [d for _, d in group], config) for group in groups]
         yield Step(chunks, share, len(batch))
 
 

@@ -153,7 +153,7 @@ def _card(model: FCNet, config: dict[str, Any]) -> str:
         "---",
         f"# FCNet for {model.task or 'surfaces'}",
         "",
-        f"A field-convolution network of {model.num_parameters:,} parameters, made with fieldconv {__version__}.",
+        f"A field-convolution network of {model.num_parameters:,} parameters (fieldconv {__version__}).",
         "",
         "```python",
         "import fieldconv as fc",
@@ -172,9 +172,8 @@ def _card(model: FCNet, config: dict[str, Any]) -> str:
         lines += ["", "## Classes", "", ", ".join(model.class_names)]
     if config.get("metrics"):
         lines += ["", "## Results", "", "| metric | value |", "|---|---|"]
-        lines += [
-            f"| {k.replace('_', ' ')} | {v:.4g} |" for k, v in config["metrics"].items() if v is not None
-        ]
+        known = {key: value for key, value in config["metrics"].items() if value is not None}
+        lines += [f"| {key.replace('_', ' ')} | {value:.4g} |" for key, value in known.items()]
     lines += ["", "## Network", "", "```", model.summary(), "```", ""]
     return "\n".join(lines)
 
@@ -220,7 +219,7 @@ class State:
     @classmethod
     def load(cls, folder: str | Path) -> State:
         path = Path(folder) / STATE
-        groups: dict[str, dict[str, Tensor]] = {"weights": {}, "optimiser": {}, "rng": {}, "average": {}}
+        groups: dict[str, Any] = {"weights": {}, "optimiser": {}, "rng": {}, "average": {}}
         try:
             with safe_open(path, framework="pt") as file:
                 numbers = json.loads((file.metadata() or {})["state"])

@@ -28,7 +28,7 @@ class TensorBoard:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:
                 return
-            self._writer = SummaryWriter(str(folder), purge_step=done)  # type: ignore[no-untyped-call]
+            self._writer = SummaryWriter(str(folder), purge_step=done)
 
     def add(self, values: dict[str, Any], step: int) -> None:
         if self._writer is not None:

@@ -34,7 +34,7 @@ from fieldconv.training.progress import TrainingProgress, follow
 if TYPE_CHECKING:
     from fieldconv.models.fcnet import FCNet
 
-LOG, TENSORBOARD = "log.csv", "tensorboard"
+LOG, TENSORBOARD = "metrics.csv", "tensorboard"
 
 
 def make_fabric(machine: Machine) -> Fabric:
@@ -307,7 +307,8 @@ def network_of(model: FCNet) -> Network:
 
     def network(surface: Surface) -> Tensor:
         with torch.no_grad():
-            return model(on_device(surface, device)).float().cpu()
+            outputs: Tensor = model(on_device(surface, device))
+            return outputs.float().cpu()
 
     return network
 

@@ -127,7 +127,7 @@ def match(model: FCNet, a: Shape, b: Shape) -> Match:
     scores, descriptors = zip(*(_apply(model, surface, 1) for surface in surfaces), strict=True)
     if model.config.head == "descriptors":
         one, two = (_at_vertices(s, d) for s, d in zip(surfaces, descriptors, strict=True))
-        there, back = cKDTree(two).query(one)[1], cKDTree(one).query(two)[1]
+        there, back = _nearest(two, one), _nearest(one, two)
     else:
         one, two = (_at_vertices(s, v) for s, v in zip(surfaces, scores, strict=True))
         there, back = two.argmax(0)[one.argmax(1)], one.argmax(0)[two.argmax(1)]
@@ -156,7 +156,7 @@ def _apply(model: FCNet, surface: Surface, rotations: int) -> tuple[NDArray[np.f
                 if model.config.head == "descriptors":
                     described = outputs
                 elif model.config.bottleneck is not None and model.config.head == "labels":
-                    described = model.head.block(x, turned)
+                    described = model._label_head("bottleneck").block(x, turned)
                 else:
                     described = x.abs()
                     if model.config.head == "classification":
@@ -179,6 +179,10 @@ def _orientations(surface: Surface, count: int) -> Iterable[Surface]:
         turned = surface.clone("x")
         turned.x = surface.x @ torch.from_numpy(turn.astype(np.float32))
         yield turned
+
+
+def _nearest(points: NDArray[np.float32], queries: NDArray[np.float32]) -> NDArray[np.int64]:
+    return np.asarray(cKDTree(points).query(queries)[1], np.int64)
 
 
 def _at_vertices(surface: Surface, values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from operator import length_hint
 from types import TracebackType
 from typing import Any
 
@@ -94,8 +95,8 @@ def follow(
 
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal
-    if total is None and hasattr(things, "__len__"):
-        total = len(things)
+    if total is None:
+        total = length_hint(things) or None
     yield from track(things, what, total, console=console, disable=hidden, transient=True)
 
 

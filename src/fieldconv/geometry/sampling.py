@@ -117,8 +117,11 @@ def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, F
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}.")
-    index, distance = _nearest(mesh.vertices, *_corners(mesh), _checked(samples, mesh), k)
-    return index, distance
+    ids = _checked(samples, mesh)
+    # In random order few fronts travel far; in the order of a sweep each would win all that lies ahead.
+    order = np.random.default_rng(0).permutation(len(ids))
+    index, distance = _nearest(mesh.vertices, *_corners(mesh), ids[order], k)
+    return np.where(index < 0, -1, order[index]), distance
 
 
 def sample_areas(mesh: Mesh, samples: ArrayLike) -> Floats:

@@ -441,6 +441,22 @@ def vertex_areas(points: Array, faces: Faces) -> Array:
     return np.bincount(faces.ravel(), np.repeat(area, 3), len(points))
 
 
+def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Faces]:
+    """A lattice surface without handles and with enough vertices to choose from."""
+    thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
+    cell = rng.uniform(1.3, 1.6) * float(thinnest.min())
+    for _ in range(20):
+        points, faces = lattice_surface(solid, cell, random_turn(rng), rng.random(3))
+        needed = np.sqrt(3.5 * vertex_areas(points, faces).sum() / vertices)
+        if cell > 1.1 * needed:
+            cell = needed * rng.uniform(0.9, 1.0)
+        elif len(points) - len(faces) // 2 == 2:
+            return points, faces
+        else:  # a narrow gap was bridged, or a thin part torn: try another lattice
+            cell *= 0.95
+    raise RuntimeError("The solid is not a topological ball: its bones touch where they should not.")
+
+
 def triangulate(
     solid: Solid, vertices: int, rng: np.random.Generator, *, uneven: float = 0.0
 ) -> tuple[Array, Faces]:
@@ -449,22 +465,11 @@ def triangulate(
     The lattice is turned, shifted and sized at random, so every call gives another triangulation.
     """
     waves, phases = 2.5 * rng.standard_normal((4, 3)), rng.uniform(0, 2 * np.pi, 4)
-    turn, shift, jitter = random_turn(rng), rng.random(3), rng.uniform(0.85, 1.0)
 
     def unevenness(points: Array) -> Array:
         return np.exp(uneven * np.cos(points @ waves.T + phases).sum(axis=1) / 2)
 
-    cell = jitter * 1.3 * float(solid.radii.min())
-    for _ in range(6):
-        points, faces = lattice_surface(solid, cell, turn, shift)
-        area = vertex_areas(points, faces).sum()
-        needed = jitter * np.sqrt(3.5 * area / vertices)
-        if cell > 1.2 * needed:
-            cell = needed
-        elif len(points) - len(faces) // 2 == 2:
-            break
-        else:  # too coarse for the thinnest part
-            cell *= 0.8
+    points, faces = _genus_zero(solid, vertices, rng)
     normals = project_all(solid, points, 4)
     cap, factor = _wanted_size(
         vertex_areas(points, faces), thickness(solid, points), unevenness(points), vertices

@@ -30,9 +30,9 @@ def biped() -> Skeleton:
     s.bone("fingers.l", "hand.l", "hand", (0.05, 0.61, 0.82), (0.055, 0.64, 0.74), (0.048, 0.022),
            (0.038, 0.02), thin=(0, 1, 0.4), roll=(-5, 35))  # fmt: skip
     s.bone("thumb.l", "hand.l", "hand", (0.07, 0.56, 0.89), (0.115, 0.58, 0.82), 0.022, 0.019)
-    s.bone("upperleg.l", "pelvis", "upper leg", (0, 0.085, 0.9), (0.01, 0.11, 0.5), 0.088, 0.055, swell=0.06,
+    s.bone("upperleg.l", "pelvis", "upper leg", (0, 0.092, 0.9), (0.01, 0.115, 0.5), 0.083, 0.055, swell=0.06,
            pitch=(-55, 25), roll=(-5, 30), yaw=10, blend=0.05)  # fmt: skip
-    s.bone("lowerleg.l", "upperleg.l", "lower leg", (0.01, 0.11, 0.5), (-0.02, 0.12, 0.09), 0.055, 0.036,
+    s.bone("lowerleg.l", "upperleg.l", "lower leg", (0.01, 0.115, 0.5), (-0.02, 0.12, 0.09), 0.055, 0.036,
            swell=0.15, pitch=(0, 75))  # fmt: skip
     s.bone("foot.l", "lowerleg.l", "foot", (-0.05, 0.12, 0.045), (0.15, 0.135, 0.035), (0.042, 0.04),
            (0.048, 0.03), pitch=(-20, 25), blend=0.05)  # fmt: skip
@@ -83,14 +83,14 @@ def giraffe() -> Skeleton:
     s.bone("horn.l", "head", "head", (0.47, 0.028, 1.72), (0.455, 0.04, 1.8), 0.018, 0.021, blend=0.01)
     s.bone("ear.l", "head", "ear", (0.45, 0.055, 1.68), (0.42, 0.13, 1.7), (0.026, 0.017), (0.013, 0.013),
            thin=(1, 0, 0), roll=15)  # fmt: skip
-    s.bone("frontleg.l", "chest", "upper leg", (0.16, 0.07, 0.82), (0.15, 0.085, 0.45), 0.066, 0.036,
+    s.bone("frontleg.l", "chest", "upper leg", (0.16, 0.08, 0.82), (0.15, 0.09, 0.45), 0.058, 0.036,
            pitch=(-28, 28), roll=(0, 12), blend=0.05)  # fmt: skip
-    s.bone("frontshin.l", "frontleg.l", "lower leg", (0.15, 0.085, 0.45), (0.15, 0.09, 0.08), 0.035, 0.026,
+    s.bone("frontshin.l", "frontleg.l", "lower leg", (0.15, 0.09, 0.45), (0.15, 0.09, 0.08), 0.035, 0.026,
            pitch=(0, 40))  # fmt: skip
     s.bone("frontfoot.l", "frontshin.l", "foot", (0.15, 0.09, 0.05), (0.19, 0.09, 0.03), 0.036, 0.036, pitch=15)
-    s.bone("hindleg.l", "rump", "upper leg", (-0.19, 0.065, 0.72), (-0.16, 0.085, 0.42), 0.078, 0.038,
+    s.bone("hindleg.l", "rump", "upper leg", (-0.19, 0.078, 0.72), (-0.16, 0.09, 0.42), 0.066, 0.038,
            pitch=(-28, 28), roll=(0, 12), blend=0.05)  # fmt: skip
-    s.bone("hindshin.l", "hindleg.l", "lower leg", (-0.16, 0.085, 0.42), (-0.21, 0.09, 0.08), 0.036, 0.026,
+    s.bone("hindshin.l", "hindleg.l", "lower leg", (-0.16, 0.09, 0.42), (-0.21, 0.09, 0.08), 0.036, 0.026,
            pitch=(-20, 20))  # fmt: skip
     s.bone("hindfoot.l", "hindshin.l", "foot", (-0.205, 0.09, 0.05), (-0.165, 0.09, 0.03), 0.036, 0.036, pitch=15)
     s.chain("tail", "rump", "tail", [(-0.29, 0, 0.83), (-0.36, 0, 0.74), (-0.39, 0, 0.6), (-0.4, 0, 0.52)],
@@ -105,12 +105,12 @@ def elephant() -> Skeleton:
     s.bone("rump", "chest", "torso", (0.0, 0, 0.72), (-0.28, 0, 0.7), (0.25, 0.22), (0.22, 0.18), thin=side,
            pitch=5, yaw=8, blend=0.12)  # fmt: skip
     s.bone("head", "chest", "head", (0.48, 0, 0.92), (0.56, 0, 0.9), 0.16, 0.14, pitch=15, yaw=20, blend=0.1)
-    s.bone("ear.l", "head", "ear", (0.45, 0.15, 0.9), (0.33, 0.37, 0.84), (0.14, 0.028), (0.17, 0.026),
+    s.bone("ear.l", "head", "ear", (0.46, 0.14, 0.93), (0.36, 0.38, 0.88), (0.09, 0.03), (0.18, 0.026),
            thin=(0.8, 0.5, 0), hinge=((0, 0, 1), -20, 35))  # fmt: skip
     s.chain("trunk", "head", "trunk",
             [(0.66, 0, 0.84), (0.76, 0, 0.7), (0.8, 0, 0.54), (0.81, 0, 0.38), (0.86, 0, 0.24)],
             [0.085, 0.066, 0.052, 0.042, 0.034], pitch=22, yaw=20)  # fmt: skip
-    s.bone("tusk.l", "head", "head", (0.62, 0.085, 0.78), (0.82, 0.13, 0.7), 0.03, 0.02, blend=0.015)
+    s.bone("tusk.l", "head", "head", (0.56, 0.12, 0.82), (0.84, 0.19, 0.68), 0.032, 0.022, blend=0.015)
     for name, bone, x in (("front", "chest", 0.24), ("hind", "rump", -0.28)):
         s.bone(f"{name}leg.l", bone, "upper leg", (x, 0.12, 0.58), (x + 0.01, 0.135, 0.34), 0.1, 0.08,
                pitch=(-25, 25), roll=(0, 8), blend=0.06)  # fmt: skip
@@ -210,8 +210,8 @@ def bird() -> Skeleton:
     s.bone("lowerleg.l", "upperleg.l", "lower leg", (0.03, 0.085, 0.28), (-0.01, 0.09, 0.05), 0.03, 0.022,
            pitch=(-25, 30))  # fmt: skip
     s.bone("foot.l", "lowerleg.l", "foot", (-0.01, 0.09, 0.03), (0.13, 0.09, 0.022), 0.026, 0.018, pitch=(-15, 25))
-    s.bone("outertoe.l", "foot.l", "foot", (0.0, 0.09, 0.03), (0.09, 0.18, 0.022), 0.024, 0.018)
-    s.bone("innertoe.l", "foot.l", "foot", (0.0, 0.09, 0.03), (0.1, 0.02, 0.022), 0.024, 0.018)
+    s.bone("outertoe.l", "foot.l", "foot", (0.0, 0.09, 0.03), (0.09, 0.17, 0.022), 0.022, 0.018)
+    s.bone("innertoe.l", "foot.l", "foot", (0.0, 0.09, 0.03), (0.11, 0.04, 0.022), 0.022, 0.018)
     s.bone("backtoe.l", "foot.l", "foot", (-0.01, 0.09, 0.03), (-0.1, 0.09, 0.022), 0.024, 0.018)
     return s.skeleton()
 
@@ -265,13 +265,14 @@ def octopus() -> Skeleton:
     s.bone("head", None, "head", (0, 0, 0.36), (0, 0, 0.42), 0.15, 0.15)
     s.bone("mantle", "head", "head", (-0.03, 0, 0.5), (-0.14, 0, 0.74), 0.17, 0.2, pitch=25, roll=20, blend=0.1)
     s.bone("eye.l", "head", "head", (0.1, 0.11, 0.42), (0.115, 0.125, 0.425), 0.05, 0.045, blend=0.02)
+    s.bone("skirt", "head", "head", (0.01, 0, 0.21), (-0.01, 0, 0.21), (0.2, 0.09), (0.2, 0.09), blend=0.12)
     for i in range(8):
         angle = np.pi / 8 + i * np.pi / 4
         out = np.array([np.cos(angle), np.sin(angle), 0.0])
-        reach = [(0.1, 0.3), (0.24, 0.17), (0.42, 0.1), (0.6, 0.07), (0.78, 0.06), (0.94, 0.06)]
+        reach = [(0.17, 0.2), (0.32, 0.15), (0.48, 0.1), (0.65, 0.07), (0.82, 0.06), (0.98, 0.06)]
         across = np.array([-out[1], out[0], 0.0])
         points = [r * out + (0, 0, z) for r, z in reach]
-        s.chain(f"tentacle{'abcdefgh'[i]}", "head", "tentacle", points, [0.078, 0.064, 0.053, 0.043, 0.034, 0.022],
+        s.chain(f"tentacle{'abcdefgh'[i]}", "skirt", "tentacle", points, [0.058, 0.053, 0.047, 0.04, 0.032, 0.022],
                 hinge=(across, -24, 16), yaw=26)  # fmt: skip
     return s.skeleton()
 
@@ -291,22 +292,22 @@ def starfish() -> Skeleton:
 
 def spider() -> Skeleton:
     s = Sketch()
-    s.bone("thorax", None, "torso", (0.1, 0, 0.3), (-0.05, 0, 0.3), (0.115, 0.08), (0.12, 0.085), thin=(0, 0, 1))
-    s.bone("head", "thorax", "head", (0.16, 0, 0.31), (0.22, 0, 0.31), 0.08, 0.07, blend=0.04)
-    s.bone("abdomen", "thorax", "abdomen", (-0.26, 0, 0.36), (-0.42, 0, 0.38), (0.17, 0.15), (0.15, 0.13),
+    s.bone("thorax", None, "torso", (0.13, 0, 0.3), (-0.1, 0, 0.3), (0.11, 0.08), (0.125, 0.085), thin=(0, 0, 1))
+    s.bone("head", "thorax", "head", (0.2, 0, 0.31), (0.26, 0, 0.31), 0.08, 0.07, blend=0.04)
+    s.bone("abdomen", "thorax", "abdomen", (-0.34, 0, 0.36), (-0.5, 0, 0.38), (0.17, 0.15), (0.15, 0.13),
            thin=(0, 0, 1), pitch=(-15, 20), yaw=20, blend=0.06)  # fmt: skip
-    s.bone("fang.l", "head", "claw", (0.26, 0.04, 0.28), (0.33, 0.045, 0.2), 0.034, 0.021, pitch=(-20, 15))
-    for i, angle in enumerate(np.radians([35, 72, 108, 145])):
+    s.bone("fang.l", "head", "claw", (0.3, 0.045, 0.28), (0.37, 0.055, 0.19), 0.032, 0.021, pitch=(-20, 15))
+    for i, angle in enumerate(np.radians([35, 70, 108, 142])):
         out = np.array([np.cos(angle), np.sin(angle), 0.0])
         across = (-out[1], out[0], 0)
         reach = 1.0 if i in (0, 3) else 0.88
-        hip = np.array([0.08 - 0.06 * i, 0.09, 0.29])
+        hip = np.array([0.15 - 0.1 * i, 0.09, 0.29])
         knee, ankle, tip = (hip + reach * r * out + (0, 0, z) for r, z in ((0.3, 0.26), (0.62, 0.0), (0.78, -0.26)))
         name = "abcd"[i]
-        s.bone(f"femur{name}.l", "thorax", "upper leg", hip, knee, 0.045, 0.036, hinge=(across, -22, 18), yaw=16,
+        s.bone(f"femur{name}.l", "thorax", "upper leg", hip, knee, 0.036, 0.034, hinge=(across, -22, 18), yaw=16,
                blend=0.03)  # fmt: skip
-        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.036, 0.03, hinge=(across, -28, 22))
-        s.bone(f"tarsus{name}.l", f"tibia{name}.l", "foot", ankle, tip, 0.03, 0.02, hinge=(across, -25, 25))
+        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.034, 0.029, hinge=(across, -28, 22))
+        s.bone(f"tarsus{name}.l", f"tibia{name}.l", "foot", ankle, tip, 0.028, 0.02, hinge=(across, -25, 25))
     return s.skeleton()
 
 
@@ -350,25 +351,25 @@ def crab() -> Skeleton:
     s.bone("shell", None, "shell", (0, 0.14, 0.26), (0, -0.14, 0.26), (0.21, 0.115), (0.21, 0.115), thin=up)
     s.bone("eyestalk.l", "shell", "head", (0.17, 0.07, 0.31), (0.21, 0.08, 0.4), 0.028, 0.024, blend=0.02, pitch=20)
     s.bone("eye.l", "eyestalk.l", "head", (0.213, 0.081, 0.41), (0.215, 0.081, 0.415), 0.036, 0.036, blend=0.01)
-    for i, angle in enumerate(np.radians([66, 92, 118, 144])):
+    for i, angle in enumerate(np.radians([72, 94, 116, 138])):
         out = np.array([np.cos(angle), np.sin(angle), 0.0])
         across = (-out[1], out[0], 0)
-        hip = np.array([0.1 - 0.075 * i, 0.27 - 0.028 * i * (i > 1), 0.22])
+        hip = np.array([0.1 - 0.095 * i, 0.27 - 0.03 * i * (i > 1), 0.22])
         knee, ankle, tip = (hip + r * out + (0, 0, z) for r, z in ((0.26, 0.12), (0.44, -0.04), (0.54, -0.2)))
         name = "abcd"[i]
-        s.bone(f"femur{name}.l", "shell", "upper leg", hip, knee, 0.043, 0.036, hinge=(across, -20, 14), yaw=10,
+        s.bone(f"femur{name}.l", "shell", "upper leg", hip, knee, 0.037, 0.034, hinge=(across, -20, 14), yaw=10,
                blend=0.03)  # fmt: skip
-        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.036, 0.029, hinge=(across, -25, 18))
+        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.034, 0.028, hinge=(across, -25, 18))
         s.bone(f"tarsus{name}.l", f"tibia{name}.l", "foot", ankle, tip, 0.028, 0.018, hinge=(across, -20, 25))
-    s.bone("upperarm.l", "shell", "upper arm", (0.15, 0.22, 0.24), (0.3, 0.38, 0.27), 0.048, 0.042, yaw=(-20, 15),
+    s.bone("upperarm.l", "shell", "upper arm", (0.19, 0.17, 0.24), (0.34, 0.36, 0.27), 0.044, 0.04, yaw=(-20, 15),
            roll=10, blend=0.03)  # fmt: skip
-    s.bone("lowerarm.l", "upperarm.l", "lower arm", (0.3, 0.38, 0.27), (0.45, 0.33, 0.26), 0.044, 0.05,
+    s.bone("lowerarm.l", "upperarm.l", "lower arm", (0.34, 0.36, 0.27), (0.48, 0.33, 0.26), 0.044, 0.05,
            yaw=(-15, 30), roll=15)  # fmt: skip
-    s.bone("claw.l", "lowerarm.l", "claw", (0.5, 0.31, 0.26), (0.6, 0.26, 0.27), (0.095, 0.06), (0.09, 0.055),
+    s.bone("claw.l", "lowerarm.l", "claw", (0.53, 0.31, 0.26), (0.62, 0.26, 0.27), (0.095, 0.06), (0.09, 0.055),
            thin=up, yaw=20, blend=0.03)  # fmt: skip
-    s.bone("outerpincer.l", "claw.l", "claw", (0.645, 0.29, 0.27), (0.83, 0.2, 0.27), 0.046, 0.02, yaw=(-5, 15),
+    s.bone("outerpincer.l", "claw.l", "claw", (0.665, 0.29, 0.27), (0.85, 0.2, 0.27), 0.044, 0.02, yaw=(-5, 15),
            blend=0.02)  # fmt: skip
-    s.bone("innerpincer.l", "claw.l", "claw", (0.605, 0.185, 0.27), (0.73, 0.07, 0.27), 0.04, 0.019, yaw=(-20, 5),
+    s.bone("innerpincer.l", "claw.l", "claw", (0.625, 0.185, 0.27), (0.75, 0.08, 0.27), 0.038, 0.019, yaw=(-20, 5),
            blend=0.02)  # fmt: skip
     return s.skeleton()
 
@@ -379,18 +380,18 @@ def hand() -> Skeleton:
     s.bone("palm", None, "hand", (-0.05, 0, 0), (0.2, 0, 0), (0.17, 0.075), (0.225, 0.065), thin=up)
     s.bone("wrist", "palm", "lower arm", (-0.22, 0, 0), (-0.7, 0, 0), (0.125, 0.09), (0.15, 0.12), thin=up, pitch=35,
            yaw=18, blend=0.09)  # fmt: skip
-    fingers = (("index", 0.165, 8, 0.5, 0.056), ("middle", 0.058, 2, 0.56, 0.058), ("ring", -0.05, -4, 0.52, 0.055),
-               ("little", -0.155, -11, 0.41, 0.048))  # fmt: skip
+    fingers = (("index", 0.18, 11, 0.5, 0.048), ("middle", 0.062, 3, 0.56, 0.05), ("ring", -0.055, -5, 0.52, 0.048),
+               ("little", -0.165, -14, 0.41, 0.042))  # fmt: skip
     for name, y, splay, length, radius in fingers:
         out = np.array([np.cos(np.radians(splay)), np.sin(np.radians(splay)), 0.0])
-        base = np.array([0.3 - 0.9 * (y - 0.06) ** 2 * 2, y, 0.0])
+        base = np.array([0.31 - 1.8 * (y - 0.06) ** 2, y, 0.0])
         points = [base + length * r * out for r in (0.0, 0.45, 0.75, 1.0)]
         for i in range(3):
             bend: dict[str, Any] = {"pitch": (-12, 60) if i == 0 else (0, 65)}
             if i == 0:
                 bend["yaw"] = 7
             s.bone(f"{name}{i + 1}", f"{name}{i}" if i else "palm", "finger", points[i], points[i + 1],
-                   radius * (1 - 0.09 * i), radius * (0.91 - 0.09 * i), blend=0.045 if i == 0 else 0.02,
+                   radius * (1 - 0.09 * i), radius * (0.91 - 0.09 * i), blend=0.03 if i == 0 else 0.02,
                    **bend)  # fmt: skip
     s.bone("thumb1", "palm", "thumb", (0.0, 0.14, -0.02), (0.14, 0.3, -0.05), 0.085, 0.062,
            hinge=((0.6, 0.3, -0.4), -25, 20), yaw=12, blend=0.06)  # fmt: skip

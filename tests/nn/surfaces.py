@@ -56,7 +56,8 @@ def flat_surface(
 def random_field(surface: Surface, channels: int, seed: int = 0) -> Tensor:
     """Random tangent vectors on the surface."""
     draw = torch.Generator().manual_seed(seed)
-    return torch.randn(len(surface.pos), channels, generator=draw, dtype=surface.log.dtype)
+    field = torch.randn(len(surface.pos), channels, generator=draw, dtype=torch.complex128)
+    return field.to(surface.log.dtype)
 
 
 def edges(surface: Surface) -> list[tuple[int, int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -149,16 +150,16 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
         orientable=bool(_DoubleCover.of(edges).orientable.all()),
         inside_out=bool(finite.all()) and not len(inconsistent) and _inward(vertices, edges),
         degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
-        duplicate_faces=_repeats(np.sort(faces, axis=1)),
-        duplicate_vertices=_repeats(vertices),
+        duplicate_faces=np.flatnonzero(~_is_first(np.sort(faces, axis=1))),
+        duplicate_vertices=np.flatnonzero(~_is_first(vertices)),
         unreferenced_vertices=np.flatnonzero(~referenced),
         nan_vertices=np.flatnonzero(~finite),
     )
 
 
-def _repeats(rows: NDArray[np.float64] | Ints) -> Ints:
-    """Rows that equal an earlier one."""
-    return np.flatnonzero(first_equal(rows) != np.arange(len(rows)))
+def _is_first(rows: NDArray[np.float64] | Ints) -> Bools:
+    """Whether no earlier row equals each one."""
+    return np.asarray(first_equal(rows) == np.arange(len(rows)))
 
 
 def _repeats_vertex(faces: Ints) -> Bools:
@@ -168,25 +169,29 @@ def _repeats_vertex(faces: Ints) -> Bools:
 
 def degenerate(vertices: Floats, faces: Ints) -> Bools:
     """(F,) whether a face names a vertex twice or has no area; faces with NaN are not judged."""
-    corners = vertices[faces]
-    finite = np.isfinite(corners)
-    corners = np.where(finite, corners, 0) / 2  # halved, differences cannot overflow
-    sides = corners - np.roll(corners, 1, axis=1)
-    # Relative to the face's own size, so that no square overflows or vanishes.
-    size = np.abs(sides).max(axis=(1, 2), keepdims=True)
-    sides = sides / np.where(size > 0, size, 1)
+    sides = _scaled_sides(vertices, faces)
     doubled = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
     flat = doubled <= _FLAT * (sides**2).sum(axis=2).max(axis=1)
-    judged: Bools = _repeats_vertex(faces) | (flat & finite.all(axis=(1, 2)))
+    finite = np.isfinite(vertices)[faces].all(axis=(1, 2))
+    judged: Bools = _repeats_vertex(faces) | (flat & finite)
     return judged
+
+
+def _scaled_sides(vertices: Floats, faces: Ints) -> Floats:
+    """(F, 3, 3) sides from corner i to i + 1, relative to the face's own size: no square overflows."""
+    corners = np.where(np.isfinite(vertices), vertices, 0)[faces] / 2  # halved: nor does a difference
+    sides = np.roll(corners, -1, axis=1) - corners
+    size = np.abs(sides).max(axis=(1, 2), keepdims=True)
+    return np.asarray(sides / np.where(size > 0, size, 1))
 
 
 def _inward(vertices: Floats, edges: _Edges) -> bool:
     """Whether the mesh, consistently oriented, is closed and encloses a negative volume."""
     if not len(edges.faces) or (edges.faces_of != 2).any():
         return False
-    scaled = vertices / max(np.abs(vertices).max(), 1e-300)
-    a, b, c = (scaled - scaled.mean(axis=0))[edges.faces].transpose(1, 0, 2)
+    corners = vertices[edges.faces]
+    corners = corners / max(np.abs(corners).max(), 1e-300)
+    a, b, c = (corners - corners.mean(axis=(0, 1))).transpose(1, 0, 2)
     volumes = (a * np.cross(b, c)).sum(axis=1)
     return bool(volumes.sum() < -1e-9 * np.abs(volumes).sum())
 
@@ -324,56 +329,60 @@ class Mended:
 
 def mend(vertices: Floats, faces: Ints) -> Mended:
     """Mend what can be mended; the steps are those of `Mesh.repair`."""
-    actions: list[str] = []
-
-    def note(count: int, text: str, singular: str, plural: str = "") -> None:
-        if count:
-            actions.append(text.format(_plural(count, singular, plural)))
-
     n_vertices = len(vertices)
     face_map = np.arange(len(faces))
+    first = np.arange(n_vertices)  # the vertex that each one is merged into
+    done: Counter[str] = Counter()
+
+    def keep(good: Bools) -> int:
+        nonlocal faces, face_map
+        faces, face_map = faces[good], face_map[good]
+        return _count(~good)
 
     finite = np.asarray(np.isfinite(vertices).all(axis=1))
-    keep = finite[faces].all(axis=1)
-    faces, face_map = faces[keep], face_map[keep]
-    dropped = int((~finite).sum())
-    note(dropped, "dropped {} with NaN or infinite positions", "vertex", "vertices")
-    note(int((~keep).sum()), "dropped {} of such vertices", "face")
+    done["dropped {} with NaN or infinite positions|vertex|vertices"] = _count(~finite)
+    done["dropped {} of such vertices|face"] = keep(np.asarray(finite[faces].all(axis=1)))
 
-    first = _twins(vertices, faces)
-    merged = int(np.count_nonzero(first != np.arange(n_vertices)))
-    note(merged, "merged {}", "duplicate vertex", "duplicate vertices")
-    faces = first[faces]
-
-    faces, flipped = _flip_flat_faces(vertices, faces)
-    note(flipped, "swapped the longest edge of {} of no area", "face")
-    keep = ~degenerate(vertices, faces)
-    note(int((~keep).sum()), "dropped {}", "degenerate face")
-    faces, face_map = faces[keep], face_map[keep]
-
-    folded = _folded_pairs(faces, n_vertices)
-    note(len(folded) // 2, "dropped {} folded onto each other", "pair of faces", "pairs of faces")
-    faces, face_map = np.delete(faces, folded, axis=0), np.delete(face_map, folded)
-    doubled = _repeats(np.sort(faces, axis=1))
-    note(len(doubled), "dropped {}", "duplicate face")
-    faces, face_map = np.delete(faces, doubled, axis=0), np.delete(face_map, doubled)
+    for _ in range(20):  # a dropped face may bare a seam to close, and so on
+        before = done.total()
+        twin = _twins(vertices, faces)
+        done["merged {}|duplicate vertex|duplicate vertices"] += _count(twin != np.arange(n_vertices))
+        first = twin[first]
+        faces, swapped = _flip_flat_faces(vertices, twin[faces])
+        done["swapped the longest edge of {} of no area|face"] += swapped
+        done["dropped {}|degenerate face"] += keep(~degenerate(vertices, faces))
+        pairs = keep(~_folded(faces, n_vertices)) // 2
+        done["dropped {} folded onto each other|pair of faces|pairs of faces"] += pairs
+        done["dropped {}|duplicate face"] += keep(_is_first(np.sort(faces, axis=1)))
+        if done.total() == before:
+            break
 
     if len(faces):
         cover = _DoubleCover.of(_Edges(faces, n_vertices))
-        turned = _to_turn(cover)
-        note(int(turned.sum()), "turned over {} to agree with neighbours", "face")
-        faces[turned] = faces[turned][:, ::-1]
+        turn = _to_turn(cover)
+        faces[turn] = faces[turn][:, ::-1]
+        done["turned over {} to agree with neighbours|face"] = _count(turn)
         if cover.orientable.all() and _inward(vertices, _Edges(faces, n_vertices)):
             faces = faces[:, ::-1]
-            actions.append("turned the whole mesh outward")
+            done["turned the whole mesh outward|mesh"] = 1
 
     vertex_map = np.unique(faces)
     new_vertex = np.full(n_vertices, -1)
     new_vertex[vertex_map] = np.arange(len(vertex_map))
     new_vertex = np.where(finite, new_vertex[first], -1)
-    loose = n_vertices - len(vertex_map) - dropped - merged
-    note(loose, "dropped {}", "unreferenced vertex", "unreferenced vertices")
+    gone = _count(finite & (first == np.arange(n_vertices))) - len(vertex_map)
+    done["dropped {}|unreferenced vertex|unreferenced vertices"] = gone
+    actions = [_plural_text(text, count) for text, count in done.items() if count]
     return Mended(new_vertex[faces], vertex_map, new_vertex, face_map, actions)
+
+
+def _count(mask: Bools) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def _plural_text(text: str, count: int) -> str:
+    sentence, *nouns = text.split("|")
+    return sentence.format(_plural(count, *nouns))
 
 
 def _twins(vertices: Floats, faces: Ints) -> Ints:
@@ -394,15 +403,15 @@ def _twins(vertices: Floats, faces: Ints) -> Ints:
     return first[label]
 
 
-def _folded_pairs(faces: Ints, n_vertices: int) -> Ints:
-    """Two faces with the same corners that stick out of a surface which is whole without them."""
+def _folded(faces: Ints, n_vertices: int) -> Bools:
+    """(F,) whether a face and its only copy stick out of a surface which is whole without them."""
     first = first_equal(np.sort(faces, axis=1))
     copies = np.bincount(first, minlength=len(faces))[first]
     edges = _Edges(faces, n_vertices)
     others = np.bincount(edges.edge_of, np.repeat(copies == 1, 3), len(edges.unique))
     stuck = ((edges.faces_of == 4) & (others == 2))[edges.edge_of].reshape(-1, 3)
     loose = (edges.faces_of == 2)[edges.edge_of].reshape(-1, 3)
-    return np.flatnonzero((copies == 2) & (stuck | loose).all(axis=1) & stuck.any(axis=1))
+    return np.asarray((copies == 2) & (stuck | loose).all(axis=1) & stuck.any(axis=1))
 
 
 def _flip_flat_faces(vertices: Floats, faces: Ints) -> tuple[Ints, int]:
@@ -420,9 +429,8 @@ def _flip_flat_faces(vertices: Floats, faces: Ints) -> tuple[Ints, int]:
         edges = _Edges(faces[row], len(vertices))
         begins = np.cumsum(edges.faces_of) - edges.faces_of
         touched: set[int] = set()
-        for place in np.searchsorted(row, flat):
-            corners = vertices[edges.faces[place]]
-            longest = int(np.argmax(np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)))
+        longest_sides = np.linalg.norm(_scaled_sides(vertices, faces[flat]), axis=2).argmax(axis=1)
+        for place, longest in zip(np.searchsorted(row, flat), longest_sides, strict=True):
             edge = edges.edge_of[3 * place + longest]
             if edges.faces_of[edge] != 2 or edges.disagree[edge]:
                 continue

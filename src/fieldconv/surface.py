@@ -187,7 +187,8 @@ class Surface(Data):  # type: ignore[misc]
         if values.is_complex():
             weight = weight * self.vertex_transport
         weight = weight.to(values.dtype).reshape(*weight.shape, *[1] * (values.ndim - 1))
-        return (weight * values[self.vertex_sample]).sum(1)
+        interpolated: Tensor = (weight * values[self.vertex_sample]).sum(1)
+        return interpolated
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         if key in ("edge_index", "vertex_sample"):
@@ -236,22 +237,21 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in self.settings.to_dict().items())})"
 
 
-def _features(shape: Mesh | NDArray[np.float64], features: Features | NDArray[Any]) -> NDArray[np.float64]:
-    positions = shape.vertices if isinstance(shape, Mesh) else shape
+def _features(mesh: Mesh, features: Features | NDArray[Any]) -> NDArray[np.float64]:
     if not isinstance(features, str):
         own = np.asarray(features, np.float64)
-        if own.ndim != 2 or len(own) != len(positions):
+        if own.ndim != 2 or len(own) != len(mesh.vertices):
             raise ValueError(
-                f"Features must have one row for each of {len(positions)} vertices, not shape {own.shape}."
+                f"Features must have one row for each of {len(mesh.vertices)} vertices, not shape {own.shape}."
             )
         if not np.isfinite(own).all():
             raise ValueError("Features must be finite; some are NaN or infinite.")
         return own
     if features == "hks":
-        return heat_kernel_signature(shape)
+        return heat_kernel_signature(mesh)
     if features == "wks":
-        return wave_kernel_signature(shape)
-    return positions
+        return wave_kernel_signature(mesh)
+    return mesh.vertices
 
 
 def _single(values: NDArray[np.float64]) -> Tensor:

@@ -348,38 +348,43 @@ def symmetric(discs: Discs) -> Discs:
 
     A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
     """
-    count = len(discs.sources)
-    position = np.full(int(max(discs.sources.max(initial=-1), discs.targets.max(initial=-1))) + 1, -1)
-    position[discs.sources] = np.arange(count)
-    row, column = np.repeat(np.arange(count), np.diff(discs.offsets)), position[discs.targets]
-    mirror = _mirror(discs.sources, discs.offsets, discs.targets, column)
-    mutual = mirror >= 0
-    upper = discs.centres > discs.targets
-    flipped = upper[mutual]
-    speaker = np.where(upper, mirror, np.arange(len(row)))[mutual]
-    angle, transport = discs.angle[speaker], discs.transport[speaker]
-    return Discs(
-        discs.sources,
-        np.r_[0, np.cumsum(np.bincount(row[mutual], minlength=count))],
-        discs.targets[mutual],
-        discs.distance[speaker],
-        np.where(flipped, wrapped(angle + np.pi + transport), angle),
-        np.where(flipped, -transport, transport),
-    )
+    count = max(discs.sources.max(initial=-1), discs.targets.max(initial=-1)) + 1
+    row_of = np.full(count, -1)
+    row_of[discs.sources] = np.arange(len(discs.sources))
+    return Discs(discs.sources, *_mutual(row_of, *vars(discs).values()))
 
 
 @kernel
-def _mirror(sources, offsets, targets, column):  # type: ignore[no-untyped-def]
-    """Index of the pair (target, source) for every pair (source, target), −1 where there is none."""
-    mirror = np.full(len(targets), -1)
+def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # type: ignore[no-untyped-def]
+    """The arrays of symmetric discs, from `offsets` on."""
+    kept_offsets, kept_targets = np.zeros_like(offsets), np.empty_like(targets)
+    kept_distance, kept_angle, kept_transport = (
+        np.empty_like(angle),
+        np.empty_like(angle),
+        np.empty_like(angle),
+    )
+    kept = 0
     for row in range(len(sources)):
+        source = sources[row]
         for pair in range(offsets[row], offsets[row + 1]):
-            if column[pair] >= 0:
-                low, high = offsets[column[pair]], offsets[column[pair] + 1]
-                place = low + np.searchsorted(targets[low:high], sources[row])
-                if place < high and targets[place] == sources[row]:
-                    mirror[pair] = place
-    return mirror
+            target = targets[pair]
+            if row_of[target] < 0:
+                continue
+            low, high = offsets[row_of[target]], offsets[row_of[target] + 1]
+            mirror = low + np.searchsorted(targets[low:high], source)
+            if mirror == high or targets[mirror] != source:
+                continue
+            kept_targets[kept] = target
+            if source <= target:
+                kept_distance[kept], kept_angle[kept] = distance[pair], angle[pair]
+                kept_transport[kept] = transport[pair]
+            else:
+                back = angle[mirror] + np.pi + transport[mirror]
+                kept_angle[kept] = back - 2 * np.pi * np.round(back / (2 * np.pi))
+                kept_distance[kept], kept_transport[kept] = distance[mirror], -transport[mirror]
+            kept += 1
+        kept_offsets[row + 1] = kept
+    return kept_offsets, kept_targets[:kept], kept_distance[:kept], kept_angle[:kept], kept_transport[:kept]
 
 
 def wrapped(angle: Floats) -> Floats:

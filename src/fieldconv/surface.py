@@ -242,7 +242,7 @@ def _features(mesh: Mesh, features: Features | NDArray[Any]) -> NDArray[np.float
         own = np.asarray(features, np.float64)
         if own.ndim != 2 or len(own) != len(mesh.vertices):
             raise ValueError(
-                f"Features must have one row for each of {len(mesh.vertices)} vertices, not shape {own.shape}."
+                f"Features must have {len(mesh.vertices)} rows, one for each vertex, not shape {own.shape}."
             )
         if not np.isfinite(own).all():
             raise ValueError("Features must be finite; some are NaN or infinite.")

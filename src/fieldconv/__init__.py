@@ -16,7 +16,7 @@ _PUBLIC = {
     "tangent_frames": "geometry.geodesics",
     "Surface": "surface",
 }
-_MODULES = {"geometry", "surface"}
+_MODULES = {"datasets", "geometry", "surface", "transforms"}
 
 if TYPE_CHECKING:
     from .geometry.geodesics import Discs as Discs

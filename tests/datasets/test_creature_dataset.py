@@ -6,10 +6,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-import tyro
 
+from fieldconv.cli import main
 from fieldconv.datasets import Creatures, DatasetError, FolderDataset, check_folder, make_folder
-from fieldconv.datasets.commands import Check, Command, Make
 from fieldconv.datasets.creature_collection import creature_collection
 from fieldconv.datasets.creatures import PARTS, SPECIES, make_creature, template
 from fieldconv.surface import ToSurface
@@ -160,25 +159,23 @@ def test_a_folder_in_use_is_not_overwritten(folder):
 
 def test_the_commands(tmp_path, capsys):
     out = str(tmp_path / "out")
-    arguments = ["make", "creatures", out, "--task", "segmentation", "--meshes", "3", "--vertices", "250"]
-    command = tyro.cli(Command, args=[*arguments, "--species", "snake"])
-    assert isinstance(command, Make)
-    assert command.run() == 0
+    arguments = ["datasets", "make", "creatures", out, "--task", "segmentation", "--meshes", "3"]
+    assert main([*arguments, "--vertices", "250", "--species", "snake"]) == 0
     text = capsys.readouterr().out
     assert "own folder, segmentation" in text
     assert "torso" in text
     assert "Everything is as it should be." in text
     (tmp_path / "out" / "train" / "snake-0.txt").write_text("0\n1\n")
-    check = tyro.cli(Command, args=["check", out])
-    assert isinstance(check, Check)
-    assert check.run() == 1
+    assert main(["datasets", "check", out]) == 1
     assert "snake-0.txt: has 2 labels; expected 250" in capsys.readouterr().out
+    assert main([*arguments, "--vertices", "250"]) == 1
+    assert "not empty" in capsys.readouterr().err
 
 
 def test_checking_needs_no_torch(folder):
     code = (
-        "import sys; from pathlib import Path; from fieldconv.datasets.commands import Check\n"
-        f"code = Check(Path({str(folder('matching'))!r})).run()\n"
+        "import sys; from pathlib import Path; from fieldconv.datasets.commands import check\n"
+        f"code = check(Path({str(folder('matching'))!r}))\n"
         "sys.exit(code or 5 * ('torch' in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -63,7 +63,7 @@ def test_disc_shows_polar_coordinates_of_the_sphere(ball: Mesh) -> None:
 
 
 def test_disc_arrows_are_tangent_and_equally_long(ball: Mesh) -> None:
-    arrows = pan.disc_panels(ball, 17, 0.8)[1].arrows
+    arrows = pan.disc_panels(ball, 17, 0.8)[1].colourings[0].arrows
     assert arrows is not None
     length = np.linalg.norm(arrows.vectors, axis=1)
     np.testing.assert_allclose(length, length[0])

@@ -64,8 +64,8 @@ def test_everything_at_once(ball_file: Path, tmp_path: Path, shown: list[pan.Pan
     assert [c.name for c in second.colourings] == ["Field", "Correspondence", "Label", "Height"]
     np.testing.assert_array_equal(first.colourings[1].match, np.arange(162))
     np.testing.assert_array_equal(second.colourings[1].match, np.arange(162)[::-1])
-    assert second.arrows is not None
-    assert not second.arrows.shown
+    assert second.colourings[0].arrows is not None
+    assert not second.colourings[0].arrows.shown
 
 
 def test_disc_is_on_the_unit_area_mesh(ball_file: Path, shown: list[pan.Panel]) -> None:

@@ -56,14 +56,12 @@ def all_kinds(mesh: Mesh, name: str = "x") -> Panel:
     colourings = [
         pan.labels(name, np.arange(count) % 3, [name, "b", "c"]),
         pan.scalar("Height", mesh.vertices[:, 1]),
-        pan.field("Field", mesh.vertices),
+        pan.field("Field", mesh.vertices, arrows=pan.field_arrows(mesh, mesh.vertices)),
         pan.error("Error", np.abs(mesh.vertices[:, 0])),
         pan.carried("Correspondence", mesh, np.arange(count)),
         pan.disc_panels(mesh, 0, 0.5)[0].colourings[0],
     ]
-    return Panel(
-        mesh=mesh, title=name, note=name, colourings=colourings, arrows=pan.field_arrows(mesh, mesh.vertices)
-    )
+    return Panel(mesh=mesh, title=name, note=name, colourings=colourings)
 
 
 def test_page_loads_nothing_from_elsewhere(ball: Mesh, tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fi
     fill : bool
         Whether the views shall fill the window.
     """
-    scripts = [_plotly()] if plotly else []
-    if viewer:
-        scripts.append(_asset("viewer.js"))
+    scripts = [_asset("viewer.js")] if viewer else []
+    if plotly:
+        scripts += [_plotly(), _asset("plots.js")]
     return "\n".join(
         [
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
@@ -60,6 +60,12 @@ def heading(title: str, caption: str = "") -> str:
     """HTML of a title and what is to be seen below it."""
     below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
     return f"<h1>{escape(title)}</h1>{below}"
+
+
+def section(title: str, inside: str, caption: str = "") -> str:
+    """HTML of a titled part of a page; ``inside`` is HTML, the others are plain text."""
+    below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
+    return f'<section class="part"><h2>{escape(title)}</h2>{below}{inside}</section>'
 
 
 def data_block(identifier: str, data: Any) -> str:

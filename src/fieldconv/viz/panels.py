@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,25 @@ from fieldconv.viz import colours as col
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Arrows:
+    """Vectors at vertices.
+
+    Parameters
+    ----------
+    vertices : (K,) int64
+        Where they start.
+    vectors : (K, 3) float64
+        In the units of the mesh.
+    shown : bool
+        Whether the page shows them at once or on demand.
+    """
+
+    vertices: Ints
+    vectors: Floats
+    shown: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,12 +75,15 @@ class Scalar:
         Numbers at the ends of the ramp.
     ramp : (K, 3) uint8
         Colours from the lower to the upper limit.
+    arrows : Arrows, optional
+        Vectors whose magnitudes the numbers are, shown on demand.
     """
 
     name: str
     values: Floats
     limits: tuple[float, float]
     ramp: Bytes
+    arrows: Arrows | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,25 +123,6 @@ Colouring = Labels | Scalar | Colours | Polar
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Arrows:
-    """Vectors at vertices.
-
-    Parameters
-    ----------
-    vertices : (K,) int64
-        Where they start.
-    vectors : (K, 3) float64
-        In the units of the mesh.
-    shown : bool
-        Whether the page shows them at once or on demand.
-    """
-
-    vertices: Ints
-    vectors: Floats
-    shown: bool = False
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Panel:
     """One view of a mesh.
 
@@ -129,7 +132,6 @@ class Panel:
         Plain text above the view; the mesh's name and size if left out.
     colourings : sequence
         Ways to colour it; the first is shown first, the others on demand.
-    arrows : Arrows, optional
     focus : (int, float), optional
         Vertex to look at, and the radius around it that fills the view.
 
@@ -144,7 +146,6 @@ class Panel:
     title: str = ""
     note: str = ""
     colourings: Sequence[Colouring] = ()
-    arrows: Arrows | None = None
     focus: tuple[int, float] | None = None
 
     def __post_init__(self) -> None:
@@ -204,19 +205,23 @@ def error(name: str, values: ArrayLike, *, largest: float | None = None) -> Scal
     return scalar(name, numbers, limits=(0.0, top or 1.0), ramp="error")
 
 
-def field(name: str, vectors: ArrayLike, *, largest_of_all: float | None = None) -> Scalar:
+def field(
+    name: str, vectors: ArrayLike, *, largest_of_all: float | None = None, arrows: Arrows | None = None
+) -> Scalar:
     """Colour by the magnitude of a vector field: hue absolute, value relative (`colours.field_ramp`).
 
     Parameters
     ----------
-    vectors : (V,) complex, or (V, 2) or (V, 3) real
+    vectors : (V,) complex or magnitudes, or (V, 2) or (V, 3) real
     largest_of_all : float, optional
         Largest magnitude over all surfaces that are to be compared; this surface's own if left out.
+    arrows : Arrows, optional
+        The same vectors as arrows, see `field_arrows`.
     """
     size = magnitude(vectors)
     largest = float(size.max(initial=0))
     table = col.field_ramp(largest, largest if largest_of_all is None else largest_of_all)
-    return Scalar(name=name, values=size, limits=(0.0, largest or 1.0), ramp=table)
+    return Scalar(name=name, values=size, limits=(0.0, largest or 1.0), ramp=table, arrows=arrows)
 
 
 def magnitude(vectors: ArrayLike) -> Floats:
@@ -334,14 +339,14 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
     far = scalar("Geodesic distance", distance, limits=(0.0, radius))
     note = f"disc of vertex {vertex}, radius {radius:g}, {len(disc.targets):,} vertices"
     focus = (vertex, radius)
+    carried_note = "the centre's zero direction, carried along geodesics"
     return [
         Panel(mesh=mesh, title=mesh.name, note=note, colourings=[polar, far], focus=focus),
         Panel(
             mesh=mesh,
             title="Transported vectors",
-            note="the centre's zero direction, carried along geodesics",
-            colourings=[far, polar],
-            arrows=arrows,
+            note=carried_note,
+            colourings=[replace(far, arrows=arrows), polar],
             focus=focus,
         ),
     ]

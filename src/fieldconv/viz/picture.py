@@ -164,8 +164,8 @@ def render(
     camera = (camera or Camera.home(panel)).fitted(points, wide, high)
 
     drawn, faces = points, mesh.faces
-    if panel.arrows is not None and panel.arrows.shown:
-        arrows = _arrow_points(points, mesh.vertex_normals, panel.arrows, scale)
+    if isinstance(colouring, Scalar) and colouring.arrows is not None and colouring.arrows.shown:
+        arrows = _arrow_points(points, mesh.vertex_normals, colouring.arrows, scale)
         drawn = np.concatenate([points, arrows])
         faces = np.concatenate([faces, len(points) + np.arange(len(arrows)).reshape(-1, 3)])
     at, distance = camera.project(drawn, wide, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
+from fieldconv.viz.predictions import Shown, predicted
 from fieldconv.viz.viewer import write_page
 
 Files = Path | Sequence[Path] | None
@@ -79,28 +80,8 @@ def view(
         shown = [panel for mesh in loaded for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
         caption = "Geodesic polar coordinates around a vertex, and a direction carried along the geodesics."
     else:
-        per_mesh = {
-            "labels": _per_mesh(labels, len(loaded), "labels"),
-            "scalar": _per_mesh(scalar, len(loaded), "scalar"),
-            "error": _per_mesh(error, len(loaded), "error"),
-            "field": _per_mesh(field, len(loaded), "field"),
-            "map": [None, *_per_mesh(map, len(loaded) - 1, "map")]
-            if map is not None
-            else [None] * len(loaded),
-        }
-        predictions = _predict(run, loaded)
-        largest = _largest(per_mesh["field"], loaded)
-        shown = [
-            _panel(
-                mesh,
-                loaded[0],
-                {what: files[k] for what, files in per_mesh.items()},
-                predictions[k],
-                map is not None,
-                largest,
-            )
-            for k, mesh in enumerate(loaded)
-        ]
+        files = {"labels": labels, "scalar": scalar, "error": error, "field": field, "map": map}
+        shown = _panels(loaded, files, run)
         caption = ""
     title = ", ".join(dict.fromkeys(mesh.name for mesh in loaded))
     if png is not None:
@@ -115,41 +96,57 @@ def view(
     return page
 
 
-def _panel(
-    mesh: Mesh,
-    first: Mesh,
-    given: dict[str, Path | None],
-    predicted: list[pan.Colouring],
-    mapped: bool,
-    largest: float,
-) -> Panel:
-    """Everything asked for about one mesh, then everything its file carries."""
+def _panels(meshes: Sequence[Mesh], files: dict[str, Files], run: Path | None) -> list[Panel]:
+    """One panel per mesh; before them the template that a run's predictions refer to."""
+    mapped = files["map"] is not None
+    per_mesh = {what: _per_mesh(given, len(meshes), what) for what, given in files.items() if what != "map"}
+    per_mesh["map"] = [None, *_per_mesh(files["map"], len(meshes) - 1, "map")]
+    shown = [Shown() for _ in meshes]
+    template = None
+    if run is not None:
+        shown, template = predicted(run, meshes)
+        if template is not None and mapped:
+            raise ValueError("this run matches meshes with its own template; leave out either --run or --map")
+    largest = _largest(per_mesh["field"], meshes)
+    panels = [
+        Panel(
+            mesh=mesh,
+            note=shown[k].note,
+            colourings=[
+                *shown[k].colourings,
+                *_given(
+                    mesh, meshes[0], {what: paths[k] for what, paths in per_mesh.items()}, mapped, largest
+                ),
+                *pan.mesh_colourings(mesh),
+            ],
+        )
+        for k, mesh in enumerate(meshes)
+    ]
+    if template is not None:
+        own = pan.carried("Correspondence", template, np.arange(len(template.vertices)))
+        panels.insert(0, Panel(mesh=template, title="Template", colourings=[own]))
+    return panels
+
+
+def _given(
+    mesh: Mesh, first: Mesh, files: dict[str, Path | None], mapped: bool, largest: float
+) -> Iterator[pan.Colouring]:
+    """Colourings by the files that were given for a mesh."""
     count = len(mesh.vertices)
-    colourings = list(predicted)
-    arrows = None
-    if (path := given["field"]) is not None:
+    if (path := files["field"]) is not None:
         vectors = read_field(path, count)
-        colourings.append(pan.field("Field", vectors, largest_of_all=largest))
         arrows = pan.field_arrows(mesh, vectors)
+        yield pan.field("Field", vectors, largest_of_all=largest, arrows=arrows)
     if mapped:
-        match = np.arange(count) if mesh is first else _whole(_read(given["map"], count), given["map"])
-        colourings.append(pan.carried("Correspondence", first, match))
-    if (path := given["labels"]) is not None:
-        colourings.append(pan.labels("Label", _whole(_read(path, count), path)))
-    if (path := given["scalar"]) is not None:
-        colourings.append(pan.scalar(_title(path), _column(_read(path, count), path)))
-    if (path := given["error"]) is not None:
-        colourings.append(pan.error("Error", _column(_read(path, count), path)))
-    return Panel(mesh=mesh, colourings=[*colourings, *pan.mesh_colourings(mesh)], arrows=arrows)
-
-
-def _predict(run: Path | None, meshes: Sequence[Mesh]) -> list[list[pan.Colouring]]:
-    """What a run's network says about each mesh."""
-    if run is None:
-        return [[] for _ in meshes]
-    from fieldconv.viz.predictions import predicted_colourings
-
-    return predicted_colourings(run, meshes)
+        path = files["map"]
+        match = np.arange(count) if path is None else _whole(_read(path, count), path)
+        yield pan.carried("Correspondence", first, match)
+    if (path := files["labels"]) is not None:
+        yield pan.labels("Label", _whole(_read(path, count), path))
+    if (path := files["scalar"]) is not None:
+        yield pan.scalar(_title(path), _column(_read(path, count), path))
+    if (path := files["error"]) is not None:
+        yield pan.error("Error", _column(_read(path, count), path))
 
 
 def _largest(files: Sequence[Path | None], meshes: Sequence[Mesh]) -> float:
@@ -188,9 +185,8 @@ def read_field(path: Path, count: int) -> NDArray[Any]:
     return values
 
 
-def _read(path: Path | None, count: int) -> NDArray[Any]:
+def _read(path: Path, count: int) -> NDArray[Any]:
     """Values of a file, one row per vertex."""
-    assert path is not None
     if not path.exists():
         raise ValueError(f"{path}: no such file")
     if path.suffix == ".npy":
@@ -239,9 +235,8 @@ def _column(values: NDArray[Any], path: Path) -> NDArray[Any]:
     return values
 
 
-def _whole(values: NDArray[Any], path: Path | None) -> NDArray[np.int64]:
+def _whole(values: NDArray[Any], path: Path) -> NDArray[np.int64]:
     """One whole number per vertex."""
-    assert path is not None
     values = _column(values, path)
     rounded = np.rint(values)
     if not np.array_equal(rounded, values):

@@ -90,17 +90,11 @@ def _panel(panel: Panel, meshes: list[Mesh]) -> dict[str, Any]:
     if index == len(meshes):
         meshes.append(panel.mesh)
     size = f"{len(panel.mesh.vertices):,} vertices, {len(panel.mesh.faces):,} faces"
-    arrows = panel.arrows and {
-        "vertices": page.pack(panel.arrows.vertices, "u4"),
-        "vectors": page.pack(panel.arrows.vectors, "f4"),
-        "shown": panel.arrows.shown,
-    }
     return {
         "mesh": index,
         "title": panel.title,
         "note": panel.note or size,
         "colourings": [_colouring(colouring) for colouring in panel.colourings],
-        "arrows": arrows,
     }
 
 
@@ -128,6 +122,12 @@ def _colouring(colouring: Colouring) -> dict[str, Any]:
         case Scalar():
             kind, values = "scalar", page.pack(colouring.values, "f4")
             more = {"limits": list(colouring.limits), "ramp": page.pack(colouring.ramp, "u1")}
+            if (arrows := colouring.arrows) is not None:
+                more["arrows"] = {
+                    "vertices": page.pack(arrows.vertices, "u4"),
+                    "vectors": page.pack(arrows.vectors, "f4"),
+                    "shown": arrows.shown,
+                }
         case Colours():
             kind, values = "colours", page.pack(colouring.values, "u1")
             more = {} if colouring.match is None else {"match": page.pack(colouring.match, "i4")}

@@ -229,13 +229,13 @@
         gl.drawElements(gl.LINES, lines.count, gl.UNSIGNED_INT, 0);
         gl.disable(gl.BLEND);
       }
-      if (view.arrows && viewer.arrows) {
+      if (paint.arrows && viewer.arrows) {
         const arrow = this.use(this.arrows, view);
-        gl.bindVertexArray(view.arrows.array);
+        gl.bindVertexArray(paint.arrows.array);
         for (const [width, ink] of [[0.035, [0.05, 0.07, 0.1]], [0, [1, 1, 1]]]) {
           gl.uniform1f(arrow.width, width);
           gl.uniform3fv(arrow.ink, ink);
-          gl.drawArraysInstanced(gl.TRIANGLES, 0, ARROW_SHAPE.length / 2, view.arrows.count);
+          gl.drawArraysInstanced(gl.TRIANGLES, 0, ARROW_SHAPE.length / 2, paint.arrows.count);
         }
       }
       gl.bindVertexArray(null);
@@ -326,6 +326,7 @@
     const colouring = { ...spec, values: await unpack(spec.values), hidden: new Set() };
     if (spec.ramp) colouring.ramp = await unpack(spec.ramp);
     if (spec.match) colouring.match = await unpack(spec.match);
+    if (spec.arrows) colouring.arrows = { vertices: await unpack(spec.arrows.vertices), vectors: await unpack(spec.arrows.vectors) };
     colouring.describe = (v) => {
       const x = colouring.values;
       if (spec.kind === "labels") return x[v] < 0 ? "none" : spec.names[x[v]];
@@ -391,6 +392,7 @@
       ramp: paint.ramp(ramp, kind !== "labels", kind === "polar"),
       whole: { array: paint.array(paint.surface, inputs, indices), count: whole.length },
       mixed: { array: apart && paint.array(paint.surface, apart), count: mixed.length },
+      arrows: colouring && colouring.arrows ? paint.arrowArray(mesh, colouring.arrows) : null,
     };
   }
 
@@ -732,7 +734,7 @@
       Object.assign(this, { root, spec, views: [], edges: false, linked: true, waiting: false, moving: false, touched: false, detail: 1 });
       this.plain = spec.plain.map((c) => c / 255);
       this.camera = this.home();
-      this.arrows = spec.panels.some((panel) => panel.arrows && panel.arrows.shown);
+      this.arrows = spec.panels.some((panel) => panel.colourings.some(({ arrows }) => arrows && arrows.shown));
       this.tools = make("div", "fc-tools");
       this.legends = make("div", "fc-legends");
       this.grid = make("div", "fc-grid");
@@ -754,10 +756,6 @@
       const colourings = await Promise.all(this.spec.panels.map((panel) => Promise.all(panel.colourings.map(readColouring))));
       for (const [k, panel] of this.spec.panels.entries()) {
         const view = new View(this, panel, meshes[panel.mesh], colourings[k]);
-        if (panel.arrows) {
-          const [vertices, vectors] = await Promise.all([unpack(panel.arrows.vertices), unpack(panel.arrows.vectors)]);
-          view.arrows = painter().arrowArray(view.mesh, { vertices, vectors });
-        }
         this.views.push(view);
         this.grid.append(view.figure);
       }
@@ -807,7 +805,7 @@
         });
         this.tools.append(button);
       };
-      if (this.views.some((view) => view.arrows)) toggle("Arrows", "arrows");
+      if (this.views.some((view) => view.colourings.some((c) => c.arrows))) toggle("Arrows", "arrows");
       toggle("Edges", "edges");
       if (this.views.length > 1) toggle("Turn together", "linked");
       const reset = make("button", "fc-toggle", "Reset view");

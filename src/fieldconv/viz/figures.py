@@ -1,0 +1,393 @@
+"""Figures for print: arrays in, a matplotlib figure out, saved as PNG and PDF.
+
+Widths are those of a paper's column (3.3 inches) or page (6.9), letters 8 points, colours distinguishable
+for everybody, fonts embedded as outlines that journals accept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fieldconv._io import atomic_path
+from fieldconv.viz.colours import categorical, ramp
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMN, PAGE = 3.3, 6.9  # inches
+
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e6ea",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "lines.linewidth": 1.4,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "pdf.fonttype": 42,  # outlines, which publishers ask for
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 300,
+}
+_CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+_EMPTY = 242.0  # a filter's zero: light enough for print, yet its disc can be seen
+_DASHES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
+
+
+def save_figure(figure: Figure, path: str | Path) -> tuple[Path, Path]:
+    """Write ``<path>.png`` and ``<path>.pdf``, each whole or not at all; any suffix given is replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> png, pdf = save_figure(lines({"a": ([0, 1], [0, 1])}), Path(tempfile.mkdtemp()) / "plot")
+    >>> png.name, pdf.name
+    ('plot.png', 'plot.pdf')
+    """
+    path = Path(path)
+    base = path.with_suffix("") if path.suffix in (".png", ".pdf") else path
+    written = []
+    for suffix in ("png", "pdf"):
+        target = base.with_name(f"{base.name}.{suffix}")
+        with atomic_path(target) as temporary, _style():
+            # Without a date the same figure gives the same file.
+            figure.savefig(
+                temporary, format=suffix, metadata={"CreationDate": None} if suffix == "pdf" else {}
+            )
+        written.append(target)
+    return written[0], written[1]
+
+
+def lines(
+    curves: Mapping[str, tuple[ArrayLike, ...]],
+    *,
+    x: str = "",
+    y: str = "",
+    title: str = "",
+    width: float = COLUMN,
+    limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
+    percent: bool = False,
+    log: bool = False,
+) -> Figure:
+    """Curves, with a band where a spread is given.
+
+    Parameters
+    ----------
+    curves : dict
+        Name to ``(x, y)`` or ``(x, y, spread)``; NaN leaves a gap.
+    x, y, title : str
+        Texts of the axes and above.
+    limits : pair of pairs
+        Ranges of x and y; None fits the data.
+    percent : bool
+        Whether y is a share, to be shown in percent.
+    log : bool
+        Whether y is logarithmic.
+    """
+    with _figure(width, 0.72 * width) as (figure, axes):
+        colours = categorical(len(curves)) / 255
+        for k, (name, curve) in enumerate(curves.items()):
+            at, height = (np.asarray(values, dtype=np.float64) for values in curve[:2])
+            dashes = _DASHES[k % len(_DASHES)] if len(curves) > 1 else "-"
+            mark = "o" if np.isfinite(height).sum() == 1 else None
+            axes.plot(
+                at, height, color=colours[k], linestyle=dashes, marker=mark, markersize=3, label=_text(name)
+            )
+            if len(curve) > 2:
+                spread = np.asarray(curve[2], dtype=np.float64)
+                axes.fill_between(
+                    at, height - spread, height + spread, color=colours[k], alpha=0.18, linewidth=0
+                )
+        axes.set(xlabel=_text(x), ylabel=_text(y), title=_text(title))
+        if limits[0] is not None:
+            axes.set_xlim(*limits[0])
+        if limits[1] is not None:
+            axes.set_ylim(*limits[1])
+        if log:
+            axes.set_yscale("log")
+        if percent:
+            from matplotlib.ticker import PercentFormatter
+
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        if len(curves) > 1:
+            axes.legend(loc="best")
+        return figure
+
+
+def training_curves(history: Mapping[str, ArrayLike], *, width: float = PAGE) -> Figure:
+    """Losses on the left, shares (accuracies and the like) on the right, over epochs.
+
+    Parameters
+    ----------
+    history : dict
+        Columns of ``metrics.csv``; ``epoch`` counts from 1 if left out.
+    """
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
+    count = max((len(values) for values in columns.values()), default=0)
+    epoch = columns.get("epoch", np.arange(1, count + 1))
+    losses, shares = split_history(columns)
+    with _figure(width, 0.36 * width, columns=2) as (figure, axes):
+        for part, group, label in ((axes[0], losses, "loss"), (axes[1], shares, "share")):
+            colours = categorical(len(group)) / 255
+            for k, name in enumerate(group):
+                mark = "o" if len(epoch) == 1 else None
+                part.plot(
+                    epoch,
+                    columns[name],
+                    color=colours[k],
+                    linestyle=_DASHES[k % 4],
+                    marker=mark,
+                    label=_text(words(name)),
+                )
+            part.set(xlabel="epoch", ylabel=label)
+            part.xaxis.get_major_locator().set_params(integer=True)
+            if group:
+                part.legend(loc="best")
+        if shares:
+            from matplotlib.ticker import PercentFormatter
+
+            axes[1].yaxis.set_major_formatter(PercentFormatter(1.0))
+        return figure
+
+
+def split_history(columns: Mapping[str, NDArray[Any]]) -> tuple[list[str], list[str]]:
+    """Names of the columns that are losses, and of those that are shares between 0 and 1."""
+    losses = [name for name in columns if name.endswith("loss")]
+    other = ("epoch", "step", "seconds", "learning_rate", *losses)
+    shares = [
+        name
+        for name, values in columns.items()
+        if name not in other
+        and np.isfinite(values).any()
+        and np.nanmin(values) >= 0
+        and np.nanmax(values) <= 1
+    ]
+    return losses, shares
+
+
+def confusion_matrix(counts: ArrayLike, names: Sequence[str], *, width: float | None = None) -> Figure:
+    """Share of each true class (rows) that was predicted as each class (columns).
+
+    Parameters
+    ----------
+    counts : (K, K) numbers
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    total = counts.sum(axis=1, keepdims=True)
+    share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+    count = len(counts)
+    width = width or min(PAGE, max(COLUMN, 0.21 * count + 1.3))
+    with _figure(width, width, grid=False) as (figure, axes):
+        axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
+        size = min(7.0, 72 * 0.6 * width / count / 2.6)
+        if count <= 16:
+            for i in range(count):
+                for j in range(count):
+                    if share[i, j] > 0.004:
+                        ink = "white" if share[i, j] > 0.55 else "#1a2230"
+                        axes.text(
+                            j,
+                            i,
+                            f"{100 * share[i, j]:.0f}",
+                            ha="center",
+                            va="center",
+                            color=ink,
+                            fontsize=size,
+                        )
+        letters = min(7.5, 72 * 0.62 * width / count / 1.25)
+        shown = [_text(name) for name in names]
+        axes.set_xticks(range(count), shown, rotation=90 if count > 4 else 0, fontsize=letters)
+        axes.set_yticks(range(count), shown, fontsize=letters)
+        axes.set(xlabel="predicted", ylabel="true")
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        return figure
+
+
+def iou_bars(values: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Figure:
+    """Intersection over union of each part, with the mean as a line; NaN parts do not occur."""
+    values = np.asarray(values, dtype=np.float64)
+    place = np.arange(len(values))[::-1]
+    with _figure(width, 0.19 * len(values) + 0.62) as (figure, axes):
+        axes.barh(place, np.nan_to_num(values), color=categorical(len(values)) / 255, height=0.72)
+        for at, value in zip(place, values, strict=True):
+            text = "none" if np.isnan(value) else f"{100 * value:.1f}"
+            axes.text(np.nan_to_num(value) + 0.012, at, text, va="center", fontsize=7, zorder=3, bbox=_CLEAR)
+        if np.isfinite(values).any():
+            mean = float(np.nanmean(values))
+            axes.axvline(mean, color="#1a2230", linewidth=0.8, linestyle=(0, (4, 2)))
+            axes.set_title(f"mean {100 * mean:.1f} %")
+        axes.set_yticks(place, [_text(name) for name in names])
+        axes.set(xlim=(0, 1.12), xlabel="intersection over union")
+        axes.set_xticks(np.linspace(0, 1, 6), [f"{t:.0f} %" for t in np.linspace(0, 100, 6)])
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        return figure
+
+
+def error_curves(curves: Mapping[str, ArrayLike], *, width: float = COLUMN) -> Figure:
+    """Share of correspondences within a geodesic error (the paper's correspondence figure).
+
+    Parameters
+    ----------
+    curves : dict of str to (k, 2)
+        Error in units of √area, share.
+    """
+    rows = {name: np.asarray(curve, dtype=np.float64) for name, curve in curves.items()}
+    top = max((float(curve[-1, 0]) for curve in rows.values()), default=0.25)
+    return lines(
+        {name: (curve[:, 0], curve[:, 1]) for name, curve in rows.items()},
+        x="geodesic error / √area",
+        y="correspondences",
+        width=width,
+        limits=((0, top), (0, 1.01)),
+        percent=True,
+    )
+
+
+def precision_recall_curves(curves: Mapping[str, ArrayLike], *, width: float = COLUMN) -> Figure:
+    """Mean precision over recall (the paper's matching figure).
+
+    Parameters
+    ----------
+    curves : dict of str to (k, 2)
+        Recall, precision.
+    """
+    rows = {name: np.asarray(curve, dtype=np.float64) for name, curve in curves.items()}
+    return lines(
+        {name: (curve[:, 0], curve[:, 1]) for name, curve in rows.items()},
+        x="recall",
+        y="precision",
+        width=width,
+        limits=((0, 1), (0, 1.01)),
+    )
+
+
+def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Figure:
+    """Points in the plane coloured by class, such as t-SNE of descriptors.
+
+    Parameters
+    ----------
+    points : (n, 2) numbers
+    labels : (n,) classes
+    """
+    points, labels = np.asarray(points, dtype=np.float64), np.asarray(labels, dtype=np.int64)
+    present = np.unique(labels[labels >= 0])
+    across = 2 if width < 5 else 4
+    with _figure(width, width * 0.92 + 0.14 * -(-len(present) // across), grid=False) as (figure, axes):
+        palette = categorical(max(len(names), int(present.max(initial=-1)) + 1)) / 255
+        order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
+        known = order[labels[order] >= 0]
+        axes.scatter(
+            *points[known].T,
+            c=palette[labels[known]],
+            s=np.clip(6000 / max(len(points), 1), 1.5, 14),
+            linewidths=0,
+        )
+        for k in present:
+            axes.scatter([], [], color=palette[k], s=16, label=_text(names[k] if k < len(names) else str(k)))
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.axis("off")
+        figure.legend(loc="outside lower center", ncols=across, handletextpad=0.1, columnspacing=1.0)
+        return figure
+
+
+def filter_images(images: ArrayLike, *, width: float = PAGE, title: str = "") -> Figure:
+    """Complex filters on discs, one picture per pair of channels: hue is the phase, brightness the size.
+
+    Parameters
+    ----------
+    images : (out, in, S, S) complex, NaN outside the disc
+    """
+    images = np.asarray(images)
+    outs, ins = images.shape[:2]
+    side = width / max(ins, 1)
+    with _figure(width, side * outs + (0.25 if title else 0), grid=False) as (figure, axes):
+        sheet = filter_sheet(images)
+        axes.imshow(sheet, interpolation="nearest")
+        axes.axis("off")
+        axes.set_title(_text(title))
+        return figure
+
+
+def filter_sheet(images: NDArray[Any]) -> NDArray[np.uint8]:
+    """(rows, columns, 4) sheet of filter images, outputs downward, inputs rightward, on clear ground."""
+    outs, ins, size, _ = images.shape
+    strength = np.abs(images)
+    largest = np.nanmax(strength, initial=0, where=np.isfinite(strength)) or 1.0
+    table = ramp("angle").astype(np.float64)
+    turn = np.nan_to_num(np.angle(images)) / (2 * np.pi) % 1
+    hue = table[np.minimum((turn * len(table)).astype(np.int64), len(table) - 1)]
+    part = np.clip(np.nan_to_num(strength) / largest, 0, 1)[..., None]
+    tiles = np.concatenate(
+        [_EMPTY * (1 - part) + hue * part, 255.0 * np.isfinite(strength)[..., None]], axis=-1
+    )
+    pad = max(1, size // 12)
+    tiles = np.pad(tiles, ((0, 0), (0, 0), (pad, pad), (pad, pad), (0, 0)))
+    sheet: NDArray[np.uint8] = np.rint(tiles).astype(np.uint8).transpose(0, 2, 1, 3, 4)
+    return sheet.reshape(outs * (size + 2 * pad), ins * (size + 2 * pad), 4)
+
+
+def words(name: str) -> str:
+    """A metric's name for people.
+
+    Examples
+    --------
+    >>> words("mean_iou"), words("validation_accuracy"), words("within_0.05")
+    ('mean IoU', 'validation accuracy', 'within 0.05')
+    """
+    if name == "score":  # what the training log calls it
+        return "training score"
+    spoken = {"iou": "IoU", "hks": "HKS", "wks": "WKS", "mse": "MSE"}
+    return " ".join(spoken.get(word, word) for word in name.split("_"))
+
+
+def _text(text: str) -> str:
+    """matplotlib reads $…$ as mathematics and leaves out labels that begin with an underscore."""
+    text = str(text).replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE):
+        yield
+
+
+@contextmanager
+def _figure(
+    width: float, height: float, *, columns: int = 1, grid: bool = True
+) -> Iterator[tuple[Figure, Any]]:
+    """A figure with axes, in our style, without a screen."""
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(figsize=(width, height), facecolor="white")
+        axes: Any = figure.subplots(1, columns)
+        if not grid:
+            for part in np.ravel(axes):
+                part.grid(visible=False)
+        yield figure, axes

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from fieldconv.datasets.collection import (
     MESH_SUFFIXES,
@@ -36,7 +37,7 @@ HINT = (
 
 def detect(root: Path) -> bool:
     """Whether the folder has one of the two layouts."""
-    return ((root / "seg").is_dir() and (root / "train").is_dir()) or _is_full(root)
+    return any((root / "seg").glob("*.eseg")) or _is_full(root)
 
 
 def _is_full(root: Path) -> bool:
@@ -60,44 +61,29 @@ def read_human_seg(root: str | Path, *, split: str = "train", hold_out: Sequence
     problems: list[str] = []
     items: list[Item] = []
     held = {source.lower() for source in hold_out}
-    seen: set[str] = set()
-    full = _is_full(root)
+    sides = ("train",) if held else ("train", "test") if split == "all" else (split,)
+    found = [body for side in sides for body in _bodies(root, side)]
     if not root.is_dir():
         problems.append("no such folder")
-    elif not full and not (root / "seg").is_dir():
+    elif not _is_full(root) and not (root / "seg").is_dir():
         problems.append("neither seg/ (1,500-face layout) nor meshes/ and segs/ (full-resolution layout)")
-    else:
-        wanted = (
-            ("train",) if held or split == "train" else ("test",) if split == "test" else ("train", "test")
+    elif not found:
+        problems.append(f"no meshes in {'meshes/' * _is_full(root)}{sides[0]}/")
+    sources = {body.source for body in found}
+    for source in sorted(held - sources):
+        problems.append(
+            f"no meshes of the held-out source {source!r}; there are {', '.join(sorted(sources))}"
         )
-        for side in wanted:
-            folder = root / "meshes" / side if full else root / side
-            paths = _meshes_below(folder) if full else mesh_files(folder)
-            if not paths and split != "all":
-                problems.append(f"no meshes in {folder.relative_to(root)}/")
-            for path in paths:
-                inside = path.relative_to(folder)
-                source = (
-                    inside.parts[0].lower().removesuffix("_animation")
-                    if full
-                    else path.stem.split("_")[0].lower()
-                )
-                seen.add(source)
-                if held and split != "all" and (source in held) != (split == "test"):
-                    continue
-                labels = _full_labels(root, side, inside) if full else _beside(root / "seg", path.stem)
-                found = next((candidate for candidate in labels if candidate.is_file()), None)
-                if found is None:
-                    expected = " or ".join(str(candidate.relative_to(root)) for candidate in labels[:2])
-                    problems.append(f"{path.relative_to(root)}: no labels; expected {expected}")
-                else:
-                    items.append(
-                        Item(path.relative_to(root).as_posix(), partial(_read, path, found), group=source)
-                    )
-        for source in sorted(held - seen):
-            problems.append(
-                f"no meshes of the held-out source {source!r}; there are {', '.join(sorted(seen))}"
-            )
+    for path, source, candidates in found:
+        if held and split != "all" and (source in held) != (split == "test"):
+            continue
+        name = path.relative_to(root).as_posix()
+        labels = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if labels is None:
+            expected = " or ".join(str(candidate.relative_to(root)) for candidate in candidates[:2])
+            problems.append(f"{name}: no labels; expected {expected}")
+        else:
+            items.append(Item(name, partial(_read, path, labels), group=source))
     return Collection(
         f"human segmentation set in {root}",
         "segmentation",
@@ -106,6 +92,27 @@ def read_human_seg(root: str | Path, *, split: str = "train", hold_out: Sequence
         problems=tuple(problems),
         hint=HINT if problems else "",
     )
+
+
+class _Body(NamedTuple):
+    """A mesh, the set it comes from, and the files that its labels may be in."""
+
+    path: Path
+    source: str
+    labels: list[Path]
+
+
+def _bodies(root: Path, side: str) -> list[_Body]:
+    if not _is_full(root):
+        paths = mesh_files(root / side)
+        return [_Body(p, p.stem.split("_")[0].lower(), _beside(root / "seg", p.stem)) for p in paths]
+    folder = root / "meshes" / side
+    inside = [path.relative_to(folder) for path in _meshes_below(folder)]
+    return [_Body(folder / p, _short(p.parts[0]), _full_labels(root, side, p)) for p in inside]
+
+
+def _short(source: str) -> str:
+    return source.lower().removesuffix("_animation")
 
 
 def _meshes_below(folder: Path) -> list[Path]:
@@ -120,7 +127,7 @@ def _beside(folder: Path, stem: str) -> list[Path]:
 def _full_labels(root: Path, side: str, inside: Path) -> list[Path]:
     """Where the labels of a full-resolution mesh may be: its own file, or one for a whole source."""
     source, stem = inside.parts[0], inside.stem
-    short = source.lower().removesuffix("_animation")
+    short = _short(source)
     names = [stem, f"{short}_corrected", f"{short}_{stem}_full"]
     if len(inside.parts) > 2:  # MIT_animation/meshes_crane/meshes/mesh_0000.obj
         names.insert(1, f"{short}_{inside.parts[1].removeprefix('meshes_')}_corrected")

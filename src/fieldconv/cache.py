@@ -51,16 +51,19 @@ class SurfaceCache:
 
     def surface(self, mesh: Mesh, settings: SurfaceSettings) -> Surface:
         """The surface of a mesh: read if it is there and sound, else built and kept."""
-        path = self.path(mesh, settings)
-        found = _read(path)
+        found = self.find(mesh, settings)
         if found is None:
             found = Surface.from_mesh(mesh, **settings.to_dict())
-            _write(path, found)
+            _write(self.path(mesh, settings), found)
         return found
+
+    def find(self, mesh: Mesh, settings: SurfaceSettings) -> Surface | None:
+        """The surface of a mesh, if a sound entry is there."""
+        return _read(self.path(mesh, settings))
 
     def has(self, mesh: Mesh, settings: SurfaceSettings) -> bool:
         """Whether a sound entry is there."""
-        return _read(self.path(mesh, settings)) is not None
+        return self.find(mesh, settings) is not None
 
     def path(self, mesh: Mesh, settings: SurfaceSettings) -> Path:
         """Where the entry of this mesh with these settings is, or would be."""

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader as PlainLoader
 from torch.utils.data import random_split
 from torch_geometric.loader import DataLoader
 
+from fieldconv.cache import SurfaceCache
 from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, base, open_dataset
 from fieldconv.datasets.base import Matches, find_matches, fingerprint
 from fieldconv.geometry.mesh import Mesh
@@ -109,6 +110,14 @@ def test_the_second_time_nothing_is_read(spheres, monkeypatch):
         assert one.to_dict().keys() == two.to_dict().keys()
         for key, value in one.to_dict().items():
             assert torch.equal(value, two[key]) if isinstance(value, torch.Tensor) else value == two[key]
+
+
+def test_what_was_precomputed_is_used(spheres, monkeypatch):
+    cache = SurfaceCache(spheres / "cache")
+    for path in (spheres / "data").glob("*.obj"):
+        cache.surface(Mesh.load(path), ToSurface(0.5, samples=20).settings)
+    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("prepared again"))
+    assert len(make(spheres)) == 5
 
 
 def test_changed_files_and_settings_are_noticed(spheres):

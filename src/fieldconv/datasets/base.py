@@ -252,11 +252,17 @@ class SurfaceDataset(Dataset[Any]):
         surface = self._load(key)
         if surface is None:
             sample = self._read(item)
-            surface = self.pre_transform(sample.mesh)
+            surface = self._precomputed(sample.mesh) or self.pre_transform(sample.mesh)
             _attach(surface, sample, self.task)
             self._save(key, surface)
         surface.name = item.name
         return surface
+
+    def _precomputed(self, mesh: Mesh) -> Surface | None:
+        """What `fieldconv precompute` has left."""
+        if self._store is None or type(self.pre_transform) is not ToSurface:
+            return None
+        return self._store.find(mesh, self.pre_transform.settings)
 
     def _read(self, item: Item) -> Sample:
         if item.name in self._samples:

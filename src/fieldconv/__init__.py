@@ -15,16 +15,46 @@ _PUBLIC = {
     "geodesic_discs": "geometry.geodesics",
     "tangent_frames": "geometry.geodesics",
     "Surface": "surface",
+    "ToSurface": "surface",
+    "SurfaceSettings": "settings",
+    "SurfaceCache": "cache",
+    "FCNet": "models.fcnet",
+    "FCNetConfig": "models.config",
+    "train": "training",
+    "evaluate": "training",
+    "predict": "training",
+    "match": "training",
 }
-_MODULES = {"datasets", "geometry", "surface", "transforms"}
+_MODULES = {
+    "datasets",
+    "geometry",
+    "models",
+    "nn",
+    "ops",
+    "surface",
+    "tasks",
+    "testing",
+    "training",
+    "transforms",
+    "viz",
+}
 
 if TYPE_CHECKING:
+    from .cache import SurfaceCache as SurfaceCache
     from .geometry.geodesics import Discs as Discs
     from .geometry.geodesics import geodesic_discs as geodesic_discs
     from .geometry.geodesics import tangent_frames as tangent_frames
     from .geometry.mesh import Mesh as Mesh
     from .geometry.mesh import MeshError as MeshError
+    from .models.config import FCNetConfig as FCNetConfig
+    from .models.fcnet import FCNet as FCNet
+    from .settings import SurfaceSettings as SurfaceSettings
     from .surface import Surface as Surface
+    from .surface import ToSurface as ToSurface
+    from .training import evaluate as evaluate
+    from .training import match as match
+    from .training import predict as predict
+    from .training import train as train
 
 
 def __getattr__(name: str) -> Any:

@@ -35,5 +35,9 @@ tests: $(READY)
 wheel: $(READY)
 	$(BIN)/python tests/check_wheel.py
 
+# The numbers in the README, from what is kept of the runs that gave them.
+results: $(READY)
+	$(BIN)/python benchmarks/results.py
+
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -43,7 +43,7 @@ def _options() -> type[Any]:
             if entry.name not in left_out:
                 text = tyro.conf.arg(help=words.get(entry.name, ""))
                 values: Any = types[entry.name] | Literal["preset"]
-                made.append((entry.name, Annotated[values, text], field(default=UNSET)))  # type: ignore[valid-type]
+                made.append((entry.name, Annotated[values, text], field(default=UNSET)))
     return make_dataclass("Options", made, frozen=True, kw_only=True)
 
 

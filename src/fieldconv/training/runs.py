@@ -103,9 +103,7 @@ def train_run(settings: RunSettings, out: str | Path, *, resume: bool = False, q
 
     out = Path(out)
     if (out / STATE).is_file() and not resume:
-        raise ValueError(
-            f"{out} holds a run already; add --resume to go on with it, or choose another folder"
-        )
+        raise ValueError(f"{out} holds a run already; add --resume to go on, or choose another folder")
     fabric = make_fabric(settings.machine)
     task = task_named(settings.task)
     data = open_data(

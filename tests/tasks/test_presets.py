@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from fieldconv.tasks.presets import TrainingConfig
+
+TASKS = ["classification", "segmentation", "correspondence", "matching"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_paper_uses_plain_adam(task: Any) -> None:
+    """Section 6.1: ADAM, initial learning rate 0.01, batch size 1, all inputs randomly rotated."""
+    recipe = TrainingConfig.for_task(task, preset="paper")
+    assert (recipe.optimiser, recipe.learning_rate, recipe.batch, recipe.rotate) == ("adam", 0.01, 1, True)
+    assert (recipe.schedule, recipe.clip, recipe.average, recipe.weight_decay) == ("constant", None, None, 0)
+
+
+def test_what_the_paper_says_of_each_task() -> None:
+    assert TrainingConfig.for_task("classification", preset="paper").epochs == 30
+    segmentation = TrainingConfig.for_task("segmentation", preset="paper")
+    assert (segmentation.epochs, segmentation.label_smoothing) == (15, 0.2)
+    matching = TrainingConfig.for_task("matching", preset="paper")
+    assert (matching.positives, matching.margin, matching.soft_negatives) == (512, 5.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("epochs", 0, "epochs is 0"),
+        ("optimiser", "sgd", "choose one of adam, adamw"),
+        ("learning_rate", -1.0, "give a positive number"),
+        ("label_smoothing", 1.0, "from 0 to below 1"),
+        ("average", 1.5, "between 0 and 1"),
+        ("clip", 0.0, "positive number, or None"),
+        ("speed", 3, "unknown training setting 'speed'"),
+    ],
+)
+def test_wrong_values_say_what_is_allowed(field: str, value: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        TrainingConfig.for_task("segmentation", **{field: value})
+
+
+def test_settings_need_no_torch() -> None:
+    code = "import sys, fieldconv.commands.learning; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

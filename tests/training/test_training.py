@@ -1,0 +1,233 @@
+"""The loop: it learns, twice the same, stops for a reason, and keeps the best."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.training.blobs import blobs, tiny_network
+
+from fieldconv.models import FCNet
+from fieldconv.tasks import TrainingConfig, task_named
+from fieldconv.training import TrainingError, evaluate, train
+from fieldconv.training.batches import ahead, epoch_steps
+from fieldconv.training.loop import Fit
+from fieldconv.training.optimise import MovingAverage, learning_rate
+
+TASKS = ["classification", "segmentation", "correspondence", "matching"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_trains_and_is_measured(task: str) -> None:
+    data = blobs(task, count=2)
+    model = tiny_network(task, data)
+    rows = train(model, data, preset="tiny", epochs=2, positives=32, quiet=True)
+    assert [row["epoch"] for row in rows] == [1, 2]
+    assert all(np.isfinite(row["loss"]) and 0 <= row["score"] <= 1 for row in rows)
+    result = evaluate(model, data)
+    assert 0 <= result.metrics[task_named(task).metric] <= 1
+    assert len(result.shapes) == len(data)
+    assert model.task == task
+
+
+def test_segmentation_learns_what_can_be_learnt() -> None:
+    data, unseen = blobs(count=6), blobs(count=2, first=50)
+    model = tiny_network("segmentation", data, width=8)
+    rows = train(model, data, preset="tiny", epochs=8, rotate=False, quiet=True)
+    assert rows[-1]["loss"] < 0.5 * rows[0]["loss"]
+    assert evaluate(model, unseen).metrics["accuracy"] > 0.85
+
+
+def weights_after(task: str = "segmentation", **changes: Any) -> dict[str, torch.Tensor]:
+    data = blobs(task, count=3)
+    model = tiny_network(task, data)
+    train(model, data, preset="tiny", quiet=True, **{"epochs": 2, "batch": 2, **changes})
+    return model.state_dict()
+
+
+@pytest.mark.parametrize("task", ["segmentation", "correspondence"])  # the latter with dropout
+def test_two_runs_are_identical_and_another_seed_is_not(task: str) -> None:
+    one, two, other = (weights_after(task, seed=seed) for seed in (0, 0, 1))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_users_random_numbers_are_left_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    data = blobs(count=2)
+    state = torch.get_rng_state()
+    model = tiny_network("segmentation", data)
+    torch.set_rng_state(state)
+    train(model, data, preset="tiny", epochs=1, quiet=True)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_joined_shapes_give_the_same_gradient_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = weights_after(epochs=1, batch=3, average=None)
+    monkeypatch.setattr("fieldconv.training.batches.JOINED_EDGES", {"cpu": 0})
+    separate = weights_after(epochs=1, batch=3, average=None)
+    for name in joined:
+        torch.testing.assert_close(joined[name], separate[name], rtol=1e-3, atol=2e-4)
+
+
+def test_every_example_is_used_once_per_epoch_by_one_process_or_three() -> None:
+    data, task = blobs(count=5), task_named("segmentation")
+    config = TrainingConfig(batch=2)
+    alone = [
+        [name for chunk in step.chunks for name in chunk.names] for step in epoch_steps(data, task, config, 1)
+    ]
+    assert sorted(name for names in alone for name in names) == sorted(data.names)
+    shares = [list(epoch_steps(data, task, config, 1, rank=rank, processes=3)) for rank in range(3)]
+    for number, names in enumerate(alone):
+        counted = [n for part in shares for c in part[number].chunks for n in c.names if part[number].share]
+        assert sorted(counted) == sorted(names)
+        # Each example has the same weight in the mean over processes as in the mean over the batch.
+        assert {part[number].share for part in shares if part[number].share} == {3 / len(names)}
+    again = [
+        [name for chunk in step.chunks for name in chunk.names] for step in epoch_steps(data, task, config, 2)
+    ]
+    assert again != alone
+
+
+def test_shapes_are_turned_but_never_the_datasets_own() -> None:
+    data = blobs(count=1)
+    before = data[0].x.clone()
+    step = next(iter(epoch_steps(data, task_named("segmentation"), TrainingConfig(), 1)))
+    shown = step.chunks[0].surface.x
+    assert torch.equal(data[0].x, before)
+    assert not torch.allclose(shown, before, atol=1e-3)
+    torch.testing.assert_close(shown @ shown.T, before @ before.T)  # a rotation
+    still = next(iter(epoch_steps(data, task_named("segmentation"), TrainingConfig(rotate=False), 1)))
+    assert torch.equal(still.chunks[0].surface.x, before)
+
+
+def test_ahead_keeps_order_and_passes_errors_on() -> None:
+    assert list(ahead(range(5))) == [0, 1, 2, 3, 4]
+
+    def failing() -> Any:
+        yield 1
+        raise ValueError("no more")
+
+    things = ahead(failing())
+    assert next(things) == 1
+    with pytest.raises(ValueError, match="no more"):
+        next(things)
+
+
+def test_a_broken_surface_is_named_with_step_and_cause() -> None:
+    data = blobs(count=3)
+    data._surfaces[1].weight[5] = float("nan")
+    model = tiny_network("segmentation", data)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with pytest.raises(TrainingError, match=r"step 1 \(epoch 1\) on blob-1: the surface's weight "):
+        train(model, data, preset="tiny", epochs=1, batch=3, quiet=True)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_broken_weights_are_named() -> None:
+    data = blobs(count=2)
+    model = tiny_network("segmentation", data)
+    with torch.no_grad():
+        model.head.block.mlp[0].bias[0] = float("inf")
+    with pytest.raises(TrainingError, match=r"weights head\.block\.mlp\.0\.bias are no longer finite"):
+        train(model, data, preset="tiny", epochs=1, quiet=True)
+
+
+def test_best_epoch_is_kept_and_training_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = iter([0.3, 0.8, 0.5, 0.4, 0.9])
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def scripted(model: FCNet, *_: Any, **__: Any) -> Any:
+        from fieldconv.tasks.base import Evaluation
+
+        seen.append({name: value.clone() for name, value in model.state_dict().items()})
+        return Evaluation("segmentation", {"accuracy": next(values)}, [])
+
+    monkeypatch.setattr("fieldconv.training.loop.run_evaluation", scripted)
+    data = blobs(count=2)
+    model = tiny_network("segmentation", data)
+    rows = train(
+        model,
+        data,
+        validation=data,
+        preset="tiny",
+        epochs=5,
+        patience=2,
+        out=tmp_path,
+        average=0.5,
+        quiet=True,
+    )
+    assert len(rows) == 4  # two epochs after the best
+    assert all(torch.equal(value, seen[1][name]) for name, value in model.state_dict().items())
+    kept = FCNet.from_pretrained(tmp_path).state_dict()
+    assert all(torch.equal(value, seen[1][name]) for name, value in kept.items())
+    with open(tmp_path / "metrics.csv") as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["validation_accuracy"]) for row in table] == [0.3, 0.8, 0.5, 0.4]
+
+
+def test_validation_share_is_kept_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[Any] = []
+    original = Fit.__init__
+
+    def noting(self: Fit, model: Any, data: Any, *rest: Any, **named: Any) -> None:
+        parts.append((data.names, named["validation"].names))
+        original(self, model, data, *rest, **named)
+
+    monkeypatch.setattr(Fit, "__init__", noting)
+    data = blobs(count=4)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, validation=None, quiet=True,
+          config=TrainingConfig(validation=0.25, epochs=1))  # fmt: skip
+    ((trained, validated),) = parts
+    assert len(validated) == 1
+    assert sorted(trained + validated) == data.names
+
+
+def test_one_cycle_rises_and_falls_to_nothing() -> None:
+    config = TrainingConfig(schedule="one_cycle", learning_rate=0.005, warm_up=0.1)
+    rates = [learning_rate(config, step, 100) for step in range(100)]
+    peak = int(np.argmax(rates))
+    assert 9 <= peak <= 11
+    assert np.all(np.diff(rates[: peak + 1]) > 0)
+    assert np.all(np.diff(rates[peak:]) < 0)
+    assert rates[0] == pytest.approx(0.005 / 25)
+    assert rates[peak] == pytest.approx(0.005, rel=1e-2)
+    assert rates[-1] == pytest.approx(0, abs=1e-8)
+
+
+def test_moving_average_is_the_weighted_mean_of_all_weights() -> None:
+    layer = torch.nn.Linear(1, 1, bias=False)
+    average = MovingAverage(layer, 0.9)
+    expected = layer.weight.item()
+    for step, value in enumerate([1.0, 2.0, 5.0]):
+        with torch.no_grad():
+            layer.weight.fill_(value)
+        average.update(step)
+        decay = min(0.9, (1 + step) / (10 + step))
+        expected = decay * expected + (1 - decay) * value
+    assert average.weights["weight"].item() == pytest.approx(expected)
+    with average.applied():
+        assert layer.weight.item() == pytest.approx(expected)
+    assert layer.weight.item() == 5.0
+
+
+def test_data_prepared_otherwise_is_prepared_again() -> None:
+    data = blobs(count=2, radius=0.2)
+    model = tiny_network("segmentation", data, radius=0.3)
+    result = evaluate(model, data)
+    right = evaluate(model, blobs(count=2, radius=0.3))
+    assert result.metrics == right.metrics
+
+
+def test_wrong_networks_are_refused() -> None:
+    data = blobs(count=2)
+    with pytest.raises(ValueError, match=r"build it with FCNet\.for_task\('segmentation', classes=3\)"):
+        train(FCNet.for_task("segmentation", classes=5, preset="tiny"), data, quiet=True)
+    with pytest.raises(ValueError, match="head is 'descriptors', but segmentation needs 'labels'"):
+        train(FCNet.for_task("matching", preset="tiny"), data, quiet=True)

@@ -24,8 +24,17 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).resolve().parent / "results"
-SHOWN = ("accuracy", "vertex_accuracy", "area_accuracy", "mean_iou", "mean_error_x100", "within_0.05", "exact",
-         "area_under_curve", "mean_average_precision")  # fmt: skip
+SHOWN = (
+    "accuracy",
+    "vertex_accuracy",
+    "area_accuracy",
+    "mean_iou",
+    "mean_error_x100",
+    "within_0.05",
+    "exact",
+    "area_under_curve",
+    "mean_average_precision",
+)
 
 
 def collect(run: Path, name: str, dataset: str, command: str) -> dict[str, Any]:

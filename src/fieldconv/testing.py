@@ -144,9 +144,13 @@ def assert_equivariant(
 
     Examples
     --------
-    >>> import fieldconv as fc
-    >>> surface = fc.Surface.from_mesh(fc.datasets.sphere(), radius=0.3)  # doctest: +SKIP
-    >>> assert_equivariant(fc.nn.FieldConv(4, 8), surface)  # doctest: +SKIP
+    >>> from fieldconv import Mesh, Surface
+    >>> from fieldconv.nn import FieldConv
+    >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    >>> errors = assert_equivariant(FieldConv(4, 8), Surface.from_mesh(tetrahedron, radius=1.0))
+    >>> list(errors)
+    ['frames', 'motion', 'numbering', 'scale']
     """
     unknown = [change for change in changes if change not in CHANGES]
     if unknown:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from fieldconv.models.config import FCNetConfig
 from fieldconv.nn import ECHOBlock, FieldConv
 from fieldconv.nn._complex import polar
+from fieldconv.nn._init import init_perceptron
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -56,6 +57,7 @@ class LabelHead(nn.Module):
                 nn.Dropout(config.dropout),
                 nn.Linear(config.dense, config.outputs),
             )
+            init_perceptron(self.dense)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """(n, outputs) scores of the vector field ``x``."""

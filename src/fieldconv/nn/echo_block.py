@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
+from fieldconv.nn._init import init_perceptron
 from fieldconv.nn.echo import ECHO
 from fieldconv.nn.field_conv import FieldConv
 
@@ -67,6 +68,7 @@ class ECHOBlock(nn.Module):
             nn.ReLU(),
             nn.Linear(hidden[1], out_channels),
         )
+        init_perceptron(self.mlp)
 
     def describe(self, x: Tensor, surface: Surface) -> Tensor:
         """(n, D, H) ECHO descriptors, what the MLP sees."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.nn._complex import complex_matmul
+from fieldconv.nn._init import squared_shares
 from fieldconv.ops import field_aggregate
 
 if TYPE_CHECKING:
@@ -79,12 +80,9 @@ class FieldConv(nn.Module):
     def reset_parameters(self) -> None:
         """Draw filters, all frequencies alike, that keep the mean squared magnitude of a smooth field.
 
-        In a smooth field the neighbours in ring n add up to the share ω_n of its area in the disc, and
-        only m = 0 survives, so |out|² ≈ C E|f|² Σ ω_n² |x|².
+        In a smooth field only m = 0 survives, so |out|² ≈ C E|f|² Σ ω_n² |x|², see `squared_shares`.
         """
-        n = self.rings
-        squared_shares = (4 * n * n - 1) / (3 * n**3) if self.spacing == "linear" else 1 / n
-        deviation = (self.in_channels * squared_shares) ** -0.5
+        deviation = (self.in_channels * squared_shares(self.rings, self.spacing)) ** -0.5
         nn.init.normal_(self.weight, std=deviation / math.sqrt(2))
         if self.filter != "complex":
             nn.init.normal_(self.weight[0], std=deviation)  # f₀ has no imaginary part

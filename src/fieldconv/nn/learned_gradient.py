@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.nn._complex import complex_matmul, polar
+from fieldconv.nn._init import squared_shares
 from fieldconv.ops import gradient_aggregate
 
 if TYPE_CHECKING:
@@ -72,10 +73,9 @@ class LearnedGradient(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw filters, f² so that magnitudes have mean one on smooth features; the scale of f¹ cancels."""
-        n = self.rings
-        squared_shares = (4 * n * n - 1) / (3 * n**3) if self.spacing == "linear" else 1 / n
         nn.init.normal_(self.direction)
-        nn.init.normal_(self.magnitude, std=1 / (self.input_length * math.sqrt(squared_shares)))
+        shares = squared_shares(self.rings, self.spacing)
+        nn.init.normal_(self.magnitude, std=1 / (self.input_length * math.sqrt(shares)))
         nn.init.uniform_(self.offset, -math.pi, math.pi)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:

@@ -1,0 +1,26 @@
+"""Where training starts: random numbers that keep magnitudes as they are from layer to layer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import nn
+
+
+def squared_shares(rings: int, spacing: Literal["linear", "equal_area"]) -> float:
+    """Σ ω_n², with ω_n the share of a disc's area that lies in ring n.
+
+    The neighbours in ring n of a smooth field add up to ω_n times the field, so this is the mean square that
+    N independent coefficients of unit variance make of it.
+    """
+    if spacing == "equal_area":
+        return 1 / rings
+    return (4 * rings**2 - 1) / (3 * rings**3)  # ω_n = (2n − 1)/N²
+
+
+def init_perceptron(perceptron: nn.Module) -> None:
+    """He initialisation of the linear layers; torch's own starts a small network in a long plateau."""
+    for layer in perceptron.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)

@@ -29,7 +29,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 tests: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8
 
 # A wheel must run where nothing else of this checkout is.
 wheel: $(READY)

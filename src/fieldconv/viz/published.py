@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark's name as datasets spell it, what is measured, and results as (method, share).
+    """A benchmark's names in run folders and for people, what is measured, results as (method, share).
 
     Where ``results`` is empty, results were published as curves only.
     """
 
+    key: str
     name: str
     task: str
     metric: str
@@ -21,6 +22,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark(
+        "shrec11",
         "SHREC'11",
         "classification",
         "accuracy",
@@ -35,6 +37,7 @@ BENCHMARKS = (
         ),
     ),
     Benchmark(
+        "human_seg",
         "human segmentation set",
         "segmentation",
         "accuracy",
@@ -49,17 +52,23 @@ BENCHMARKS = (
             ("PointNet++", 0.908),
         ),
     ),
-    Benchmark("remeshed FAUST", "correspondence", "within_0.05", "published as curves only"),
-    Benchmark("SHREC'19", "matching", "mean_average_precision", "published as curves only"),
+    Benchmark("faust", "remeshed FAUST", "correspondence", "within_0.05", "published as curves only"),
+    Benchmark("shrec19", "SHREC'19", "matching", "mean_average_precision", "published as curves only"),
 )
 
 
 def benchmark_of(task: str | None, data: str) -> Benchmark | None:
-    """The benchmark that a dataset's name begins with.
+    """The benchmark that a dataset is, by its key, or by its name followed by where it is.
 
     Examples
     --------
-    >>> benchmark_of("classification", "SHREC'11 in data/shrec").metric
-    'accuracy'
+    >>> benchmark_of("classification", "shrec11").name
+    "SHREC'11"
+    >>> benchmark_of("matching", "SHREC'19 in data").key
+    'shrec19'
     """
-    return next((b for b in BENCHMARKS if b.task == task and data.startswith(b.name)), None)
+    for benchmark in BENCHMARKS:
+        named = data == benchmark.name or data.startswith(f"{benchmark.name} in ")
+        if benchmark.task == task and (data == benchmark.key or named):
+            return benchmark
+    return None

@@ -5,7 +5,8 @@ RUN FOLDER
 The report reads these files and nothing else; whatever is missing is left out of the page.
 
 ``config.json``
-    Settings as nested JSON, shown as they are. ``task`` and ``data`` (the name of the dataset) choose the
+    Settings as nested JSON, shown as they are. ``task`` and ``dataset`` ("shrec11", "human_seg", "faust",
+    "shrec19"; or ``data``, if the run was measured on something else than it learnt from) choose the
     published figures that stand beside the results.
 ``log.csv`` (or ``metrics.csv``)
     One row per epoch under a line of names. ``epoch`` is the x axis; columns that end in ``loss`` share one
@@ -56,7 +57,7 @@ def write_report(run: str | Path, out: str | Path | None = None) -> Path:
     """
     read = read_run(run)
     parts = [
-        page.heading(f"{words(read.task or 'run').capitalize()}: {read.name}", read.data),
+        page.heading(f"{words(read.task or 'run').capitalize()}: {read.name}", _data_name(read)),
         _headline(read),
         _training(read),
         _results(read),
@@ -124,6 +125,11 @@ def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
 
 
 # --- one run
+
+
+def _data_name(run: Run) -> str:
+    benchmark = benchmark_of(run.task, run.data)
+    return benchmark.name if benchmark is not None else run.data
 
 
 def _headline(run: Run) -> str:
@@ -325,10 +331,11 @@ def _epochs(run: Run) -> Any:
 
 def _distinct(runs: Sequence[Run]) -> list[str]:
     """Names of the runs; folders of the same name are told apart by what is above them."""
-    names = [run.name for run in runs]
-    for k, run in enumerate(runs):
-        if names.count(run.name) > 1:
-            names[k] = f"{run.folder.resolve().parent.name}/{run.name}"
+    own = [run.name for run in runs]
+    names = [
+        f"{run.folder.resolve().parent.name}/{run.name}" if own.count(run.name) > 1 else run.name
+        for run in runs
+    ]
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
 
 

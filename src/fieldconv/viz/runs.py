@@ -63,7 +63,8 @@ class Run:
 
     @property
     def data(self) -> str:
-        return str(self.config.get("data") or "")
+        """What the run was measured on, if that is said, else what it learnt from."""
+        return str(self.config.get("data") or self.config.get("dataset") or "")
 
     @property
     def class_names(self) -> list[str]:

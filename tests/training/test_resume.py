@@ -1,0 +1,161 @@
+"""A run that was killed ends like one that was not; two processes end like one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tests.training.blobs import blobs, tiny_network
+
+from fieldconv.tasks import Machine
+from fieldconv.training import CheckpointError, train
+from fieldconv.training.checkpoint import STATE, State
+
+ROOT = Path(__file__).parents[2]
+# Dropout, moving average, validation, warm-up: all that a state has to remember.
+SCRIPT = """
+import os, signal, sys
+sys.path[:0] = [{root!r}, {tests!r}]
+from fieldconv.tasks.correspondence import Correspondence
+from fieldconv.training import train
+from tests.training.blobs import blobs, tiny_network
+
+data = blobs("correspondence", count=4)
+
+def run(out, resume):
+    train(tiny_network("correspondence", data), data[:3], validation=data[3:], preset="tiny", epochs=3,
+          batch=1, average=0.9, out=out, resume=resume, quiet=True)
+
+collate, steps = Correspondence.collate, 0
+
+def dying(self, *arguments):
+    global steps
+    steps += 1
+    if steps == 8:  # the second step of the third epoch
+        os.kill(os.getpid(), signal.SIGKILL)
+    return collate(self, *arguments)
+
+if sys.argv[1] == "die":
+    Correspondence.collate = dying
+    run(sys.argv[2], False)
+run(sys.argv[2], True)
+run(sys.argv[3], False)
+"""
+
+
+def test_killed_mid_epoch_and_resumed_is_bit_identical(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    code = SCRIPT.format(root=str(ROOT), tests=str(ROOT / "tests"))
+
+    def start(how: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, how, str(killed), str(whole)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+    died = start("die")
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert State.load(killed).epoch == 2
+    again = start("resume")
+    assert again.returncode == 0, again.stderr
+    for name in ("model.safetensors", STATE):
+        one, two = load_file(whole / name), load_file(killed / name)
+        assert one.keys() == two.keys()
+        assert all(torch.equal(one[key], two[key]) for key in one)
+    for one_row, two_row in zip(State.load(whole).history, State.load(killed).history, strict=True):
+        assert one_row | {"seconds": 0} == two_row | {"seconds": 0}
+
+
+def test_a_finished_run_resumes_to_itself(tmp_path: Path) -> None:
+    data = blobs(count=2)
+    kwargs: dict[str, Any] = {"preset": "tiny", "epochs": 2, "out": tmp_path, "quiet": True}
+    first = tiny_network("segmentation", data)
+    train(first, data, **kwargs)
+    second = tiny_network("segmentation", data)
+    rows = train(second, data, resume=True, **kwargs)
+    assert len(rows) == 2
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_resuming_with_other_settings_is_refused(tmp_path: Path) -> None:
+    data = blobs(count=2)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, out=tmp_path, quiet=True)
+    with pytest.raises(CheckpointError, match=r"begun with other settings \(learning_rate\)"):
+        train(
+            tiny_network("segmentation", data),
+            data,
+            preset="tiny",
+            epochs=1,
+            learning_rate=0.5,
+            out=tmp_path,
+            resume=True,
+            quiet=True,
+        )
+
+
+def test_a_truncated_state_is_reported(tmp_path: Path) -> None:
+    data = blobs(count=2)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, out=tmp_path, quiet=True)
+    (tmp_path / STATE).write_bytes((tmp_path / STATE).read_bytes()[:500])
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        State.load(tmp_path)
+
+
+DISTRIBUTED = """
+import sys
+sys.path[:0] = [{root!r}, {tests!r}]
+from tests.training.test_resume import train_both
+
+train_both(sys.argv[1], processes=2)
+"""
+TASKS = ("segmentation", "matching")
+
+
+def train_both(out: str | Path, processes: int) -> None:
+    """Five examples in batches of four: in every other step one of two processes has nothing to do."""
+    for task in TASKS:
+        data = blobs(task, count=5)
+        train(
+            tiny_network(task, data),
+            data,
+            preset="tiny",
+            epochs=2,
+            batch=4,
+            learning_rate=0.001,
+            positives=32,
+            average=0.9,
+            out=Path(out) / task,
+            machine=Machine(devices=str(processes), strategy="ddp" if processes > 1 else "auto"),
+            quiet=True,
+        )
+
+
+def test_two_processes_match_one(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(DISTRIBUTED.format(root=str(ROOT), tests=str(ROOT / "tests")))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [*launcher, str(script), str(tmp_path / "two")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    train_both(tmp_path / "one", processes=1)
+    for task in TASKS:
+        one, two = (load_file(tmp_path / number / task / "model.safetensors") for number in ("one", "two"))
+        start = tiny_network(task, blobs(task, count=2)).state_dict()
+        moved = max(float((one[name] - start[name]).abs().max()) for name in one)
+        for name in one:
+            torch.testing.assert_close(one[name], two[name], rtol=1e-3, atol=0.03 * moved)
+        rows = [State.load(tmp_path / number / task).history for number in ("one", "two")]
+        for a, b in zip(*rows, strict=True):
+            assert a["loss"] == pytest.approx(b["loss"], rel=1e-3)
+            assert a["score"] == pytest.approx(b["score"], abs=0.02)

@@ -157,7 +157,7 @@ def correspondence(sample: CreatureSample, template: CreatureSample) -> NDArray[
     solid = make_solid(skeleton)
 
     def describe(rest: Array) -> tuple[NDArray[np.int64], Array]:
-        return owners(skeleton, rest), project_all(solid, rest.copy(), 2)
+        return owners(skeleton, rest), project_all(solid, rest.copy(), 0, np.full(len(rest), 1e-3))
 
     bone, normal = describe(sample.rest)
     other_bone, other_normal = describe(template.rest)

@@ -19,6 +19,10 @@ from .solid import Faces, Solid, field, lattice_surface, project, project_all
 Index = NDArray[np.int64]
 
 
+GOOD_ANGLE = 20.0  # degrees; a mesh whose triangles all exceed it is kept at once
+BLUR = 0.2  # normals are means over this share of the edge length, so that creases do not upset them
+
+
 class Net(NamedTuple):
     """A closed triangle mesh that can change; the arrays have room to grow."""
 
@@ -84,12 +88,16 @@ def _quality(net: Net, i: int, j: int, k: int) -> float:
     v = np.sqrt(vx * vx + vy * vy + vz * vz)
     w = np.sqrt(wx * wx + wy * wy + wz * wz)
     sine = area / (u * v * w / min(u, v, w) + 1e-300)
-    facing = 1.0
+    # The rim of a fin may look sideways, so it is the mean that counts, unless a corner looks well away.
+    mean, facing = 0.0, 1.0
     for m in (i, j, k):
         normal = net.normal[m]
-        facing = min(facing, (nx * normal[0] + ny * normal[1] + nz * normal[2]) / area)
-    if facing < 0.15:
-        return facing - 1.0
+        cosine = (nx * normal[0] + ny * normal[1] + nz * normal[2]) / area
+        facing = min(facing, cosine)
+        mean += cosine / 3.0
+    facing = min(mean - 0.3, facing - 0.1)
+    if facing < 0.0:
+        return facing
     return sine
 
 
@@ -116,8 +124,12 @@ def edge_ratios(net: Net) -> tuple[Index, Array]:
 
 
 @kernel
-def _collapsible(net: Net, h: int, longest: float) -> bool:
-    """Whether vertex a = start of ``h`` may be pulled onto the end b without harm to shape or topology."""
+def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) -> bool:
+    """Whether vertex a = start of ``h`` may be pulled onto the end b.
+
+    The topology stays, no edge grows beyond ``longest``, no triangle falls below quality ``least`` unless there
+    was a worse one before, no vertex is left with fewer than ``fewest`` triangles.
+    """
     start, twin = net.start, net.twin
     a, b = start[h], start[twin[h]]
     c, d = start[_previous(h)], start[_previous(twin[h])]
@@ -150,7 +162,7 @@ def _collapsible(net: Net, h: int, longest: float) -> bool:
             e = twin[_previous(e)]
             if e == net.edge[apex]:
                 break
-        if valence < 5:  # would leave a corner of three triangles or fewer
+        if valence <= fewest:
             return False
     before, after = 1.0, 1.0
     g = h
@@ -162,7 +174,7 @@ def _collapsible(net: Net, h: int, longest: float) -> bool:
         g = twin[_previous(g)]
         if g == h:
             break
-    return after > min(0.3, before)
+    return after > max(min(least, before), 0.02)
 
 
 @kernel
@@ -188,7 +200,9 @@ def _collapse(net: Net, h: int) -> None:
 
 
 @kernel
-def collapse_edges(net: Net, halves: Index, shortest: float, longest: float, most: int) -> int:
+def collapse_edges(
+    net: Net, halves: Index, shortest: float, longest: float, least: float, most: int
+) -> int:
     """Collapse edges below ``shortest``, in the given order, at most ``most``; give their number."""
     done = 0
     for h in halves:
@@ -196,10 +210,29 @@ def collapse_edges(net: Net, halves: Index, shortest: float, longest: float, mos
             break
         if net.start[h] < 0 or _ratio(net, net.start[h], net.start[net.twin[h]]) > shortest:
             continue
-        if _collapsible(net, h, longest):
+        if _collapsible(net, h, longest, least, 4):
             _collapse(net, h)
             done += 1
-        elif _collapsible(net, net.twin[h], longest):
+        elif _collapsible(net, net.twin[h], longest, least, 4):
+            _collapse(net, net.twin[h])
+            done += 1
+    return done
+
+
+@kernel
+def collapse_slivers(net: Net, goal: float) -> int:
+    """Collapse the shortest edge of every triangle worse than ``goal``, where that makes things better."""
+    done = 0
+    for h in range(3 * net.used[1]):
+        if net.start[h] < 0:
+            continue
+        i, j, k = net.start[h], net.start[_next(h)], net.start[_previous(h)]
+        if _quality(net, i, j, k) > goal or _ratio(net, i, j) > min(_ratio(net, j, k), _ratio(net, k, i)):
+            continue
+        if _collapsible(net, h, 3.0, goal, 3):
+            _collapse(net, h)
+            done += 1
+        elif _collapsible(net, net.twin[h], 3.0, goal, 3):
             _collapse(net, net.twin[h])
             done += 1
     return done
@@ -232,7 +265,7 @@ def split_edges(net: Net, solid: Solid, halves: Index, longest: float, most: int
         net.used[0] += 1
         net.point[m] = 0.5 * (net.point[a] + net.point[b])
         net.size[m] = 0.5 * (net.size[a] + net.size[b])
-        nx, ny, nz = project(solid, net.point[m], distance, 4)
+        nx, ny, nz = project(solid, net.point[m], distance, 4, BLUR * net.size[m])
         net.normal[m, 0], net.normal[m, 1], net.normal[m, 2] = nx, ny, nz
         f0, f1, f2, f3 = h // 3, t // 3, net.used[1], net.used[1] + 1
         net.used[1] += 2
@@ -339,7 +372,7 @@ def relax(net: Net, solid: Solid, passes: int) -> None:
             point[1] += my - off * normal[1]
             point[2] += mz - off * normal[2]
             ox, oy, oz = normal[0], normal[1], normal[2]
-            nx, ny, nz = project(solid, point, distance, 3)
+            nx, ny, nz = project(solid, point, distance, 3, BLUR * net.size[v])
             normal[0], normal[1], normal[2] = nx, ny, nz
             if _worst(net, v) < min(before, 0.25):
                 point[:] = old
@@ -381,7 +414,7 @@ def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
                     point[0] = old[0] + step * (s * ax + t * cx)
                     point[1] = old[1] + step * (s * ay + t * cy)
                     point[2] = old[2] + step * (s * az + t * cz)
-                    nx, ny, nz = project(solid, point, distance, 3)
+                    nx, ny, nz = project(solid, point, distance, 3, BLUR * net.size[v])
                     normal[0], normal[1], normal[2] = nx, ny, nz
                     now = _worst(net, v)
                     if now > value + 1e-9:
@@ -441,6 +474,15 @@ def vertex_areas(points: Array, faces: Faces) -> Array:
     return np.bincount(faces.ravel(), np.repeat(area, 3), len(points))
 
 
+def least_angle(points: Array, faces: Faces) -> float:
+    """The smallest angle of all triangles, in degrees."""
+    p, q, r = points[faces.T]
+    edges = np.stack([q - p, r - q, p - r])
+    edges /= np.linalg.norm(edges, axis=2, keepdims=True)
+    cosine = -(edges * np.roll(edges, 1, axis=0)).sum(axis=2)
+    return float(np.degrees(np.arccos(np.clip(cosine.max(), -1, 1))))
+
+
 def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Faces]:
     """A lattice surface without handles and with enough vertices to choose from."""
     thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
@@ -462,23 +504,40 @@ def triangulate(
 ) -> tuple[Array, Faces]:
     """Mesh the solid's surface with the given number of vertices: closed, manifold, genus 0.
 
-    The lattice is turned, shifted and sized at random, so every call gives another triangulation.
+    The lattice is turned, shifted and sized at random, so every call gives another triangulation. Should it
+    have a sliver, or the wrong number of vertices, another lattice is tried.
     """
+    best, found = -np.inf, None
+    for _ in range(5):
+        points, faces = _triangulate(solid, vertices, rng, uneven)
+        score = least_angle(points, faces) - 100 * abs(len(points) - vertices)
+        if score > best:
+            best, found = score, (points, faces)
+        if score > GOOD_ANGLE:
+            break
+    assert found is not None
+    return found
+
+
+def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Array, Faces]:
     waves, phases = 2.5 * rng.standard_normal((4, 3)), rng.uniform(0, 2 * np.pi, 4)
 
     def unevenness(points: Array) -> Array:
         return np.exp(uneven * np.cos(points @ waves.T + phases).sum(axis=1) / 2)
 
     points, faces = _genus_zero(solid, vertices, rng)
-    normals = project_all(solid, points, 4)
     cap, factor = _wanted_size(
         vertex_areas(points, faces), thickness(solid, points), unevenness(points), vertices
     )
+
+    def sizes(points: Array) -> Array:
+        return np.asarray(factor * np.minimum(cap, 1.4 * thickness(solid, points)) * unevenness(points))
+
+    normals = project_all(solid, points, 4, BLUR * sizes(points))
     net = make_net(points, normals, faces, vertices)
 
     def resize() -> None:
-        there = net.point[: net.used[0]]
-        net.size[: net.used[0]] = factor * np.minimum(cap, 1.4 * thickness(solid, there)) * unevenness(there)
+        net.size[: net.used[0]] = sizes(net.point[: net.used[0]])
 
     def count() -> int:
         return int((net.edge[: net.used[0]] >= 0).sum())
@@ -489,29 +548,29 @@ def triangulate(
 
     resize()
     for shortest in (0.3, 0.5, 0.65, 0.75):
-        while collapse_edges(net, sorted_edges(), shortest, 1.4, -1) > 0.05 * count():
+        while collapse_edges(net, sorted_edges(), shortest, 1.4, 0.3, -1) > 0.05 * count():
             pass
         flip_edges(net, 3)
     relax(net, solid, 3)
     for _ in range(4):
         resize()
         split_edges(net, solid, sorted_edges()[::-1], 1.4, -1)
-        collapse_edges(net, sorted_edges(), 0.7, 1.4, -1)
+        collapse_edges(net, sorted_edges(), 0.7, 1.4, 0.3, -1)
         flip_edges(net, 3)
         relax(net, solid, 3)
-    for _ in range(10):
+    for attempt in range(10):
         resize()
         surplus = count() - vertices
-        if surplus > 0:
-            collapse_edges(net, sorted_edges(), 2.0, 2.5, surplus)
+        if surplus > 0:  # ever less choosy
+            collapse_edges(net, sorted_edges(), 3.0, 2.0 + 0.2 * attempt, 0.4 - 0.03 * attempt, surplus)
         elif surplus < 0:
             split_edges(net, solid, sorted_edges()[::-1], 0.0, -surplus)
         flip_edges(net, 3)
-        relax(net, solid, 3)
-        if surplus == 0:
-            break
-    for _ in range(4):
-        if mend(net, solid, 0.5, 2) == 0:
-            break
+        relax(net, solid, 2)
+        mend(net, solid, 0.5, 2)
         flip_edges(net, 2)
+        if count() == vertices and mend(net, solid, 0.5, 2) == 0:
+            break
+        if attempt < 9 and count() <= vertices:
+            collapse_slivers(net, 0.36)
     return net_arrays(net)

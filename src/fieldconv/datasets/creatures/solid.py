@@ -107,13 +107,14 @@ def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
 
 
 @kernel
-def project(solid: Solid, point: Array, distance: Array, steps: int) -> tuple[float, float, float]:
-    """Move a point onto the surface by Newton steps, in place; give the unit normal there."""
+def project(solid: Solid, point: Array, distance: Array, steps: int, reach: float) -> tuple[float, float, float]:
+    """Move a point onto the surface by Newton steps, in place; give the unit normal, a mean over ``reach``."""
     eps = 1e-6
-    gx, gy, gz = 0.0, 0.0, 1.0
     for _ in range(steps):
         x, y, z = point[0], point[1], point[2]
         value = field(solid, x, y, z, distance)
+        if abs(value) < 1e-9:
+            break
         gx = (field(solid, x + eps, y, z, distance) - value) / eps
         gy = (field(solid, x, y + eps, z, distance) - value) / eps
         gz = (field(solid, x, y, z + eps, distance) - value) / eps
@@ -124,19 +125,21 @@ def project(solid: Solid, point: Array, distance: Array, steps: int) -> tuple[fl
         point[0] -= step * gx
         point[1] -= step * gy
         point[2] -= step * gz
-        if abs(value) < 1e-9:
-            break
+    x, y, z = point[0], point[1], point[2]
+    gx = field(solid, x + reach, y, z, distance) - field(solid, x - reach, y, z, distance)
+    gy = field(solid, x, y + reach, z, distance) - field(solid, x, y - reach, z, distance)
+    gz = field(solid, x, y, z + reach, distance) - field(solid, x, y, z - reach, distance)
     norm = np.sqrt(gx * gx + gy * gy + gz * gz) + 1e-30
     return gx / norm, gy / norm, gz / norm
 
 
 @kernel
-def project_all(solid: Solid, points: Array, steps: int) -> Array:
+def project_all(solid: Solid, points: Array, steps: int, reach: Array) -> Array:
     """Move points onto the surface in place; give the normals."""
     normals = np.empty_like(points)
     distance = np.empty(len(solid.parent))
     for i in range(len(points)):
-        nx, ny, nz = project(solid, points[i], distance, steps)
+        nx, ny, nz = project(solid, points[i], distance, steps, reach[i])
         normals[i, 0], normals[i, 1], normals[i, 2] = nx, ny, nz
     return normals
 

@@ -110,7 +110,7 @@ def elephant() -> Skeleton:
     s.chain("trunk", "head", "trunk",
             [(0.66, 0, 0.84), (0.76, 0, 0.7), (0.8, 0, 0.54), (0.81, 0, 0.38), (0.86, 0, 0.24)],
             [0.085, 0.066, 0.052, 0.042, 0.034], pitch=22, yaw=20)  # fmt: skip
-    s.bone("tusk.l", "head", "head", (0.56, 0.12, 0.82), (0.84, 0.19, 0.68), 0.032, 0.022, blend=0.015)
+    s.bone("tusk.l", "head", "head", (0.56, 0.12, 0.82), (0.84, 0.19, 0.68), 0.032, 0.022, blend=0.04)
     for name, bone, x in (("front", "chest", 0.24), ("hind", "rump", -0.28)):
         s.bone(f"{name}leg.l", bone, "upper leg", (x, 0.12, 0.58), (x + 0.01, 0.135, 0.34), 0.1, 0.08,
                pitch=(-25, 25), roll=(0, 8), blend=0.06)  # fmt: skip
@@ -391,7 +391,7 @@ def hand() -> Skeleton:
             if i == 0:
                 bend["yaw"] = 7
             s.bone(f"{name}{i + 1}", f"{name}{i}" if i else "palm", "finger", points[i], points[i + 1],
-                   radius * (1 - 0.09 * i), radius * (0.91 - 0.09 * i), blend=0.03 if i == 0 else 0.02,
+                   radius * (1 - 0.09 * i), radius * (0.91 - 0.09 * i), blend=0.045 if i == 0 else 0.02,
                    **bend)  # fmt: skip
     s.bone("thumb1", "palm", "thumb", (0.0, 0.14, -0.02), (0.14, 0.3, -0.05), 0.085, 0.062,
            hinge=((0.6, 0.3, -0.4), -25, 20), yaw=12, blend=0.06)  # fmt: skip

@@ -18,7 +18,7 @@ from fieldconv.training.settings import DataSource
 
 if TYPE_CHECKING:
     from fieldconv.tasks.base import Evaluation
-    from fieldconv.training.predict import Prediction
+    from fieldconv.training.prediction import Prediction
 
 MESH_SUFFIXES = (".obj", ".off", ".ply", ".stl", ".glb")
 UNSET: Literal["preset"] = "preset"
@@ -163,7 +163,7 @@ def predict(
         rotations: Average over this many orientations of each shape; slower, a little better.
     """
     from fieldconv.models.fcnet import FCNet
-    from fieldconv.training.predict import predict as apply
+    from fieldconv.training.prediction import predict as apply
     from fieldconv.training.progress import follow
     from fieldconv.viz.colours import categorical, position_colours
 
@@ -219,7 +219,7 @@ def match(
 
     from fieldconv.geometry.mesh import Mesh
     from fieldconv.models.fcnet import FCNet
-    from fieldconv.training.predict import match as apply
+    from fieldconv.training.prediction import match as apply
     from fieldconv.viz.colours import position_colours
 
     model = FCNet.from_pretrained(run)
@@ -243,7 +243,7 @@ def match(
     return 0
 
 
-def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12) -> int:
+def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:
     """Train a small network to find the parts of animals, on two cores in under three minutes, and show it.
 
     $ fieldconv demo
@@ -251,6 +251,7 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12) -> int:
     Args:
         out: Folder for the results; a demo that is there is replaced.
         epochs: Passes over the training set.
+        meshes: Creatures to learn from.
     """
     import time
 
@@ -260,10 +261,10 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12) -> int:
     from fieldconv.training.settings import RunSettings
 
     began = time.monotonic()
-    source = {"meshes": 40, "vertices": 500, "species": ("biped", "quadruped", "bird", "octopus")}
+    source = {"meshes": meshes, "vertices": 500, "species": ("biped", "quadruped", "bird", "octopus")}
     network = {"samples": None, "blocks": 2, "width": 24, "echo_channels": 12, "echo_samples": 2, "rings": 4}
     settings = RunSettings.assemble("segmentation", changes={**source, **network, "epochs": epochs})
-    print("1. Making 40 creatures from code: each has its own triangulation, build and pose.")
+    print(f"1. Making {meshes} creatures from code: each has its own triangulation, build and pose.")
     data = open_data(settings.source, "segmentation", settings.network.surface_settings, "train")
     print(f"2. Training a field-convolution network to tell their parts: {', '.join(data.class_names)}.")
     (out / STATE).unlink(missing_ok=True)
@@ -456,5 +457,7 @@ def _draw_demo(model: Any, test: Any, out: Path) -> Path:
             coloured = Mesh(mesh.vertices, mesh.faces, name, palette[values], vertex_data=data)
             coloured.save(out / "shapes" / f"{name}.ply")
             parts = labels(kind.capitalize(), values, test.class_names)
-            panels[kind].append(Panel(mesh=mesh, title=name, colourings=[parts]))
+            panels[kind].append(
+                Panel(mesh=mesh, title=f"{mesh.name.split('-')[0]}: {kind}", colourings=[parts])
+            )
     return write_picture(panels["truth"] + panels["prediction"], out / "shapes.png", columns=4, size=2.5)

@@ -111,7 +111,7 @@ class FCNet(nn.Module):
         A class index for classification, (V,) labels or template vertices, or (V, d) descriptors for a
         network that has no labels. `fieldconv.training.predict` also gives probabilities.
         """
-        from fieldconv.training.predict import predict_labels
+        from fieldconv.training.prediction import predict_labels
 
         return predict_labels(self, shapes)
 

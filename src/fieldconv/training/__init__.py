@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from fieldconv.training.api import evaluate, train
     from fieldconv.training.checkpoint import CheckpointError
     from fieldconv.training.diagnose import TrainingError
-    from fieldconv.training.predict import Match, Prediction, match, predict
+    from fieldconv.training.prediction import Match, Prediction, match, predict
 
 _HOME = {
     "CheckpointError": "checkpoint",
-    "Match": "predict",
-    "Prediction": "predict",
+    "Match": "prediction",
+    "Prediction": "prediction",
     "TrainingError": "diagnose",
     "evaluate": "api",
-    "match": "predict",
-    "predict": "predict",
+    "match": "prediction",
+    "predict": "prediction",
     "train": "api",
 }
 
@@ -37,6 +37,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value  # the function, also where a module has the same name
-    return value
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

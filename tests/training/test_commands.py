@@ -1,0 +1,234 @@
+"""train, evaluate, predict, match and demo as people type them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from tests.training.blobs import blob, read
+
+from fieldconv.cli import main
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.models import FCNet
+from fieldconv.training.settings import RunSettings
+
+SMALL = ["--preset", "tiny", "--samples", "None", "--radius", "0.3", "--width", "6"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Meshes with labels beside them, and a test part."""
+    root = tmp_path_factory.mktemp("meshes")
+    for i in range(6):
+        sample = read("segmentation", i)
+        part = root / ("train" if i < 4 else "test")
+        part.mkdir(exist_ok=True)
+        sample.mesh.save(part / f"blob{i}.obj")
+        np.savetxt(part / f"blob{i}.txt", sample.target, fmt="%d")
+    return root
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert (
+        main(["train", "segmentation", "--data", str(folder), *SMALL, "--epochs", "2", "--out", str(out)])
+        == 0
+    )
+    return out
+
+
+def test_train_writes_a_whole_run(run: Path) -> None:
+    for name in (
+        "model.safetensors",
+        "config.json",
+        "README.md",
+        "run.yaml",
+        "metrics.csv",
+        "state.safetensors",
+    ):
+        assert (run / name).is_file(), name
+    result = json.loads((run / "evaluation" / "metrics.json").read_text())
+    assert result["task"] == "segmentation"
+    assert 0 <= result["metrics"]["accuracy"] <= 1
+    assert len(result["shapes"]) == 2
+    settings = yaml.safe_load((run / "run.yaml").read_text())
+    assert settings["network"]["outputs"] == 3
+    assert settings["training"]["epochs"] == 2
+    assert "accuracy" in (run / "README.md").read_text()
+
+
+def test_the_settings_of_a_run_make_the_same_run(run: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    assert main(["train", "segmentation", "--config", str(run / "run.yaml"), "--out", str(again)]) == 0
+    assert (again / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
+
+
+def test_a_run_is_not_overwritten_but_resumed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "segmentation", "--preset", "tiny", "--out", str(run)]) == 1
+    assert "holds a run already; add --resume" in capsys.readouterr().err
+    before = (run / "model.safetensors").read_bytes()
+    assert main(["train", "segmentation", "--out", str(run), "--resume"]) == 0
+    assert (run / "model.safetensors").read_bytes() == before
+
+
+def test_evaluate_gives_the_numbers_of_training(run: Path, tmp_path: Path, folder: Path) -> None:
+    first = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
+    assert main(["evaluate", str(run), "--data", str(folder), "--out", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["metrics"] == first
+
+
+def test_predict_continues_past_bad_files(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meshes = tmp_path / "in"
+    (meshes / "deep").mkdir(parents=True)
+    mesh, _ = blob(9, 1)
+    for name in ("a.stl", "deep/a.ply", "c.off"):
+        mesh.save(meshes / name)
+    (meshes / "bad.obj").write_text("v 0 0 0\nf 1 2 3\n")
+    out = tmp_path / "out"
+    assert main(["predict", str(run), str(meshes), "--out", str(out)]) == 1
+    shown = capsys.readouterr()
+    assert "3 of 4 meshes done" in shown.out
+    assert "bad.obj" in shown.err
+    for name in ("a", "a-2", "c"):
+        labels = np.load(out / f"{name}.npy")
+        assert len(labels) == len(mesh.vertices)
+        coloured = Mesh.load(out / f"{name}.ply")
+        assert np.array_equal(coloured.vertex_data["label"], labels)
+        assert coloured.vertex_colours is not None
+        probabilities = np.load(out / f"{name}.probabilities.npy")
+        assert np.array_equal(probabilities.argmax(1), labels)
+        with open(out / f"{name}.csv") as file:
+            rows = list(csv.DictReader(file))
+        assert [int(row["label"]) for row in rows] == labels.tolist()
+        assert rows[0]["name"] == FCNet.from_pretrained(run).class_names[labels[0]]
+        assert len(np.load(out / f"{name}.descriptors.npy")) == len(labels)
+
+
+def test_predict_reads_lists(run: Path, tmp_path: Path) -> None:
+    mesh, _ = blob(9, 1)
+    mesh.save(tmp_path / "x.obj")
+    (tmp_path / "list.txt").write_text("# meshes\nx.obj\n")
+    arguments = ["predict", str(run), str(tmp_path / "list.txt"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--no-descriptors"]) == 0
+    assert (tmp_path / "out" / "x.npy").is_file()
+    assert not (tmp_path / "out" / "x.descriptors.npy").exists()
+
+
+def test_creatures_serve_classification_and_matching(tmp_path: Path) -> None:
+    creatures = ["--meshes", "4", "--vertices", "250", "--epochs", "1"]
+    out = tmp_path / "classify"
+    species = ["--species", "snake", "fish"]
+    assert main(["train", "classification", *SMALL, *creatures, *species, "--out", str(out)]) == 0
+    mesh, _ = blob(1, 1)
+    mesh.save(tmp_path / "a.ply")
+    mesh.save(tmp_path / "b.obj")
+    result = tmp_path / "result"
+    assert main(["predict", str(out), str(tmp_path / "a.ply"), "--out", str(result)]) == 0
+    with open(result / "predictions.csv") as file:
+        (row,) = csv.DictReader(file)
+    assert row["name"] in ("snake", "fish")
+
+    out = tmp_path / "match"
+    small = [*SMALL, "--positives", "32", "--species", "snake"]
+    assert main(["train", "matching", *small, *creatures, "--out", str(out)]) == 0
+    metrics = json.loads((out / "evaluation" / "metrics.json").read_text())["metrics"]
+    assert {"mean_average_precision", "hks_mean_average_precision"} <= metrics.keys()
+    where = tmp_path / "map"
+    assert (
+        main(["match", str(out), str(tmp_path / "a.ply"), str(tmp_path / "b.obj"), "--out", str(where)]) == 0
+    )
+    assert np.array_equal(np.load(where / "map.npy"), np.arange(len(mesh.vertices)))
+    carried, source = (Mesh.load(where / name) for name in ("a.ply", "b.ply"))
+    assert np.array_equal(carried.vertex_colours, source.vertex_colours)  # type: ignore[arg-type]
+
+
+def test_held_out_meshes_are_tested_on(folder: Path, tmp_path: Path) -> None:
+    data = ["--data", str(folder), "--hold-out", "*blob2*"]
+    arguments = ["train", "segmentation", *data, *SMALL, "--epochs", "1", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    shapes = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["shapes"]
+    assert ["blob2" in shape["name"] for shape in shapes] == [True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["train", "painting", "--out", "x"], 2, "classification"),
+        (["train", "segmentation"], 2, "--out"),
+        (["train", "segmentation", "--out", "x", "--epochs", "many"], 2, "INT"),
+        (["train", "segmentation", "--out", "x", "--preset", "best"], 2, "paper"),
+        (["train", "segmentation", "--out", "x", "--epochs", "0"], 1, "epochs is 0"),
+        (["train", "segmentation", "--out", "x", "--data", "nowhere"], 1, "nowhere"),
+        (["train", "segmentation", "--out", "x", "--config", "nothing.yaml"], 1, "nothing.yaml"),
+        (["evaluate", "nowhere"], 1, "nowhere: no such folder"),
+        (["predict", "nowhere", "a.obj", "--out", "x"], 1, "nowhere: no such folder"),
+    ],
+)
+def test_mistakes_are_explained_in_a_line(
+    arguments: list[str],
+    code: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        found = main(arguments)
+    except SystemExit as stop:
+        found = int(stop.code or 0)
+    shown = capsys.readouterr()
+    assert found == code
+    assert says in shown.err + shown.out
+    assert "Traceback" not in shown.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("training: {speed: 1}", "training has no setting 'speed'"),
+        ("recipe: {}", "unknown part 'recipe'"),
+        ("[1, 2]", "holds no settings"),
+        ("training: {", "cannot be read"),
+        ("task: matching", "is for matching, not segmentation"),
+    ],
+)
+def test_wrong_config_files_are_explained(content: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.yaml"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=says):
+        RunSettings.assemble("segmentation", file=path)
+
+
+def test_options_win_over_files_and_files_over_presets(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"preset": "paper", "training": {"epochs": 3, "clip": 2.0}}))
+    settings = RunSettings.assemble("segmentation", file=path, changes={"epochs": 4})
+    assert settings.training.epochs == 4
+    assert settings.training.clip == 2.0
+    assert settings.training.schedule == "constant"  # the paper's
+
+
+def test_no_option_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    shown = capsys.readouterr().out
+    for option in ("--learning-rate", "--band-limit", "--devices", "--resume", "--hold-out", "--echo-votes"):
+        assert option in shown
+    assert "$ fieldconv train segmentation --out RUN" in shown
+
+
+def test_demo_runs_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", str(tmp_path), "--epochs", "1", "--meshes", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "Try next" in shown
+    assert (tmp_path / "shapes.png").is_file()
+    assert list((tmp_path / "shapes").glob("*-prediction.ply"))

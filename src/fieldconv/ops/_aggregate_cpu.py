@@ -1,10 +1,10 @@
 """Field aggregation on the CPU: sums stay in registers, and no tensor has a row per edge.
 
-Edges are sorted by receiver and by band (a pair of neighbouring rings), so that the four sums of a band,
-Re and Im of the coefficient on the inner and the outer ring, stay in registers while its edges pass. They
-are combined only when stored. The adjoint walks the same list and adds into the senders; there each thread
-owns some orders and channels, as in the forward pass it owns some receivers. Every sum is thus made by one
-thread in one order, whatever the number of threads.
+Edges are sorted by receiver and by band (a pair of neighbouring rings), so that the two sums of a band, one
+of all its terms and one of the outer ring's share of them, stay in registers while its edges pass. The
+adjoint walks the same list and adds into the senders; there each thread owns some orders and channels, as in
+the forward pass it owns some receivers. Every sum is thus made by one thread in one order, whatever the
+number of threads.
 """
 
 from __future__ import annotations
@@ -20,29 +20,23 @@ from torch import Tensor
 
 from fieldconv._compiled import kernel, num_threads, run_blocks
 from fieldconv.ops._edges import Edges
-from fieldconv.ops._simd import BYTES, load, multiply_add, plus_i, store, zero
+from fieldconv.ops._simd import BYTES, load, load_pair, multiply_add, peek, store, store_quads, swap, zero
 
 
 @kernel
-def _coefficients(order: int, base: Any, direction: Any, fraction: Any, scratch: Any, factors: Any) -> None:
-    """factors[e] = (Re, Im) of base · direction^order, on the inner and then on the outer ring."""
-    count = len(fraction)
-    a, b = scratch[0, :count], scratch[1, :count]
-    c, d = direction[0], direction[1]
-    a[:] = base[0]
-    b[:] = base[1]
-    sign = a.dtype.type(1 if order > 0 else -1)
-    for _ in range(abs(order)):
-        for e in range(count):
-            turn = sign * d[e]
-            real = a[e] * c[e] - b[e] * turn
-            b[e] = a[e] * turn + b[e] * c[e]
-            a[e] = real
-    for e in range(count):
-        factors[e, 0] = a[e] - a[e] * fraction[e]
-        factors[e, 1] = b[e] - b[e] * fraction[e]
-        factors[e, 2] = a[e] * fraction[e]
-        factors[e, 3] = b[e] * fraction[e]
+def _factors(
+    order: int, conjugate: bool, start: int, stop: int, base: Any, direction: Any, fraction: Any, factors: Any
+) -> None:
+    """Four numbers per edge: Re z, the outer ring's share, −Im z, Im z, with z = base · direction^order."""
+    number = fraction.dtype.type
+    sign, side = number(1 if order > 0 else -1), number(-1 if conjugate else 1)
+    for e in range(start, stop, BYTES // fraction.itemsize):
+        real, imag = load(base[0], e), load(base[1], e)
+        cos, sin = load(direction[0], e), sign * load(direction[1], e)
+        for _ in range(abs(order)):
+            real, imag = real * cos - imag * sin, real * sin + imag * cos
+        imag = side * imag
+        store_quads(factors, 4 * (e - start), real, load(fraction, e), zero(imag) - imag, imag)
 
 
 @kernel
@@ -65,36 +59,29 @@ def _gather(
     bands = (len(offsets) - 1) // receivers
     lanes = BYTES // y.itemsize
     flat, out = y.ravel(), result.ravel()
-    scratch = np.empty((2, longest), y.dtype)
-    factors = np.empty((longest, 4), y.dtype)
+    factors = np.empty(4 * (longest + lanes), y.dtype)
     for k in range(orders):
         for p in range(first, last):
             start, stop = offsets[p * bands], offsets[p * bands + bands]
-            _coefficients(
-                first_order + k,
-                base[:, start:stop],
-                direction[:, start:stop],
-                fraction[start:stop],
-                scratch,
-                factors,
-            )
+            _factors(first_order + k, False, start, stop, base, direction, fraction, factors)
             for column in range(0, width, lanes):
                 place = (p * orders + k) * rings * width + column
-                outer_real = outer_imag = zero(flat)
+                nothing = zero(load(flat, column))
+                before = nothing
                 for band in range(bands):
                     begin, end = offsets[p * bands + band], offsets[p * bands + band + 1]
-                    near, factor = sender[begin:end], factors[begin - start :]
-                    real, imag = outer_real, outer_imag
-                    outer_real = outer_imag = zero(flat)
-                    for e in range(end - begin):
-                        line = load(flat, (k * receivers + near[e]) * width + column)
-                        real = multiply_add(factor[e, 0], line, real)
-                        imag = multiply_add(factor[e, 1], line, imag)
-                        outer_real = multiply_add(factor[e, 2], line, outer_real)
-                        outer_imag = multiply_add(factor[e, 3], line, outer_imag)
-                    store(out, place + band * width, plus_i(real, imag))
+                    total = outer = nothing
+                    for e in range(begin, end):
+                        line = load(flat, (k * receivers + peek(sender, e)) * width + column)
+                        at = 4 * (e - start)
+                        turned = load_pair(factors, at + 2, line) * swap(line)
+                        term = multiply_add(peek(factors, at), line, turned)
+                        total = total + term
+                        outer = multiply_add(peek(factors, at + 1), term, outer)
+                    store(out, place + band * width, before + (total - outer))
+                    before = outer
                 if rings > 1:
-                    store(out, place + bands * width, plus_i(outer_real, outer_imag))
+                    store(out, place + bands * width, before)
 
 
 @kernel
@@ -118,37 +105,22 @@ def _scatter(
     bands = (len(offsets) - 1) // receivers
     lanes = BYTES // result.itemsize
     flat, out = gradient.ravel(), result.ravel()
-    scratch = np.empty((2, longest), result.dtype)
-    factors = np.empty((longest, 4), result.dtype)
-    nothing = zero(flat)
+    factors = np.empty(4 * (longest + lanes), result.dtype)
     for p in range(receivers):
         start, stop = offsets[p * bands], offsets[p * bands + bands]
-        _coefficients(
-            first_order + k,
-            base[:, start:stop],
-            direction[:, start:stop],
-            fraction[start:stop],
-            scratch,
-            factors,
-        )
+        _factors(first_order + k, True, start, stop, base, direction, fraction, factors)
         for column in range(first_column, last_column, lanes):
             place = (p * orders + k) * rings * width + column
-            outer = load(flat, place)
-            outer_turned = plus_i(nothing, outer)
             for band in range(bands):
                 begin, end = offsets[p * bands + band], offsets[p * bands + band + 1]
-                near, factor = sender[begin:end], factors[begin - start :]
-                inner, inner_turned = outer, outer_turned
-                if rings > 1:
-                    outer = load(flat, place + (band + 1) * width)
-                    outer_turned = plus_i(nothing, outer)
-                for e in range(end - begin):
-                    row = (k * receivers + near[e]) * width + column
-                    line = load(out, row)
-                    line = multiply_add(factor[e, 0], inner, line)
-                    line = multiply_add(-factor[e, 1], inner_turned, line)
-                    line = multiply_add(factor[e, 2], outer, line)
-                    line = multiply_add(-factor[e, 3], outer_turned, line)
+                inner = load(flat, place + band * width)
+                rise = load(flat, place + min(band + 1, rings - 1) * width) - inner
+                for e in range(begin, end):
+                    row = (k * receivers + peek(sender, e)) * width + column
+                    at = 4 * (e - start)
+                    term = multiply_add(peek(factors, at + 1), rise, inner)
+                    line = multiply_add(peek(factors, at), term, load(out, row))
+                    line = multiply_add(load_pair(factors, at + 2, line), swap(term), line)
                     store(out, row, line)
 
 

@@ -26,6 +26,7 @@ from fieldconv.ops._simd import (
     load_four,
     load_quads,
     magnitude,
+    peek,
     store,
     store_quads,
     where_positive,
@@ -74,7 +75,9 @@ def _vote(
     votes, centre = np.empty(channels * size, values.dtype), np.empty(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     sides = np.empty(4 * width, values.dtype)
-    u_real, u_imag = np.empty(channels * cells, values.dtype), np.empty(channels * cells, values.dtype)
+    vector, spare = len(image) > 0, np.empty(2 * channels * cells, values.dtype)
+    # Votes that are not vectors count as vectors that all point the same way.
+    u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
     for p in range(first, last):
         votes[:] = 0
         centre[:] = 0
@@ -103,19 +106,18 @@ def _vote(
                 low = lower[d] * both
                 store(votes, upper, load_four(votes, upper) + (both - low))
                 store(votes, under, load_four(votes, under) + low)
+        here = image[p] if vector else spare
         for d in range(channels):
-            for h in range(cells):
-                place = d * size + 2 * kept[h]
-                magnitudes[p, d * cells + h] = votes[place] if h < cells - 1 else centre[d]
-                if len(image) > 0:
-                    image[p, 2 * (d * cells + h)] = magnitudes[p, d * cells + h]
-                    image[p, 2 * (d * cells + h) + 1] = (
-                        votes[place + 1] if h < cells - 1 else centre[width + d]
-                    )
-        if len(image) > 0:
-            directions(image[p], tiny, u_real, u_imag)
-            for i in range(channels * cells):
-                magnitudes[p, i] = image[p, 2 * i] * u_real[i] + image[p, 2 * i + 1] * u_imag[i]
+            at_last = 2 * (d * cells + cells - 1)
+            for h in range(cells - 1):
+                place = d * size + peek(kept, h)
+                here[2 * (d * cells + h)] = peek(votes, place)
+                here[2 * (d * cells + h) + 1] = peek(votes, place + 1)
+            here[at_last], here[at_last + 1] = centre[d], centre[width + d]
+        if vector:
+            directions(here, tiny, u_real, u_imag)
+        for i in range(channels * cells):
+            magnitudes[p, i] = here[2 * i] * u_real[i] + here[2 * i + 1] * u_imag[i]
 
 
 @kernel
@@ -153,21 +155,20 @@ def _vote_backward(
     pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
-    # Votes that are not vectors count as vectors that all point the same way.
+    across = np.empty(2 * channels * cells, values.dtype)
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
     for p in range(first, last):
         if len(image) > 0:
             directions(image[p], tiny, u_real, u_imag)
+        for i in range(channels * cells):
+            across[2 * i], across[2 * i + 1] = gradient[p, i] * u_real[i], gradient[p, i] * u_imag[i]
         for d in range(channels):
-            for h in range(cells):
-                i = d * cells + h
-                re, im = gradient[p, i] * u_real[i], gradient[p, i] * u_imag[i]
-                if h < cells - 1:
-                    pictures[d * size + 2 * kept[h]] = re
-                    pictures[d * size + 2 * kept[h] + 1] = im
-                else:
-                    centre[d] = re
-                    centre[width + d] = im
+            at_last = 2 * (d * cells + cells - 1)
+            for h in range(cells - 1):
+                place = d * size + kept[h]
+                pictures[place] = across[2 * (d * cells + h)]
+                pictures[place + 1] = across[2 * (d * cells + h) + 1]
+            centre[d], centre[width + d] = across[at_last], across[at_last + 1]
         for e in range(offsets[p], offsets[p + 1]):
             real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
             start = 4 * width * sender[e]

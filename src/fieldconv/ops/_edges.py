@@ -17,6 +17,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from fieldconv.ops.rings import ring_weights
 
+PADDING = 16  # numbers after the last edge, so that kernels may read whole vectors
+
 
 class Geometry(NamedTuple):
     """The tensors of a surface (or batch) that the operations read."""
@@ -58,11 +60,11 @@ class Edges:
     bands: int  # pairs of neighbouring rings, at least 1
     offsets: NDArray[np.int64]  # (n · bands + 1,) first edge of every receiver and band
     sender: NDArray[np.int32]
-    transport: NDArray[Any]  # (2, E) w e^{iφ}, real and imaginary parts
-    direction: NDArray[Any]  # (2, E) e^{iθ}
-    fraction: NDArray[Any]  # (E,) τ, the share of the outer ring
-    weight: NDArray[Any]  # (E,)
-    distance: NDArray[Any]  # (E,) r/ε
+    transport: NDArray[Any]  # (2, E + PADDING) w e^{iφ}, real and imaginary parts
+    direction: NDArray[Any]  # (2, E + PADDING) e^{iθ}
+    fraction: NDArray[Any]  # (E + PADDING,) τ, the share of the outer ring
+    weight: NDArray[Any]  # (E + PADDING,)
+    distance: NDArray[Any]  # (E + PADDING,) r/ε
     longest: int  # edges of the busiest receiver
 
     def receiver_blocks(self, blocks: int) -> list[tuple[int, int]]:
@@ -85,7 +87,8 @@ def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: t
     np.cumsum(torch.bincount(row, minlength=receivers * bands).numpy(), out=offsets[1:])
 
     def real(values: Tensor) -> NDArray[Any]:
-        return values.to(dtype)[order].numpy()
+        padding = values.new_zeros(PADDING, dtype=dtype)
+        return torch.cat([values.to(dtype)[order], padding]).numpy()
 
     def split(values: Tensor) -> NDArray[Any]:
         return np.stack([real(values.real), real(values.imag)])
@@ -98,7 +101,7 @@ def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: t
         split(geometry.direction()),
         real(fraction),
         real(geometry.weight),
-        distance[order].numpy(),
+        real(distance),
         longest=int(np.diff(offsets[::bands]).max(initial=0)),
     )
 

@@ -65,6 +65,17 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any
     return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
 
+@intrinsic
+def peek(typing: Any, array: Any, index: Any) -> Any:
+    """``array[index]`` of a flat contiguous array, without looking for negative indices."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]]))
+
+    return array.dtype(array, types.intp), generate
+
+
 def _loading(lanes: int | None) -> Any:
     def load(typing: Any, array: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -79,6 +90,29 @@ def _loading(lanes: int | None) -> Any:
 
 load = _loading(None)  # the line that begins at array[index] of a flat contiguous array
 load_four = _loading(4)  # only the four numbers there
+
+
+@intrinsic
+def zero(typing: Any, like: Any) -> Any:
+    """Zeros, as many as ``like`` has."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(args[0].type, None)
+
+    return like(like), generate
+
+
+@intrinsic
+def load_pair(typing: Any, array: Any, index: Any, like: Any) -> Any:
+    """The two numbers at ``array[index]`` taking turns, as many as ``like`` has."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(args[2].type.element, 2)
+        address = _address(context, builder, signature.args[0], args[0], args[1], vector)
+        pair = builder.load(address, align=array.dtype.bitwidth // 8)
+        return _shuffle(builder, pair, pair, [0, 1] * (like.lanes // 2))
+
+    return like(array, types.intp, like), generate
 
 
 @intrinsic
@@ -125,16 +159,6 @@ def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
 
 
 @intrinsic
-def zero(typing: Any, array: Any) -> Any:
-    """A line of zeros of the array's type."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(context.get_value_type(signature.return_type), None)
-
-    return Line(array.dtype)(array), generate
-
-
-@intrinsic
 def multiply_add(typing: Any, factor: Any, line: Any, total: Any) -> Any:
     """``factor · line + total`` in one instruction where the processor can."""
 
@@ -145,16 +169,13 @@ def multiply_add(typing: Any, factor: Any, line: Any, total: Any) -> Any:
 
 
 @intrinsic
-def plus_i(typing: Any, first: Any, second: Any) -> Any:
-    """``first + i · second`` for lines of complex numbers, real and imaginary parts taking turns."""
+def swap(typing: Any, line: Any) -> Any:
+    """Neighbouring numbers exchanged: the real and imaginary parts of complex numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = range(args[0].type.count)
-        swapped = _shuffle(builder, args[1], args[1], [lane ^ 1 for lane in lanes])
-        signs = ir.Constant(args[0].type, [(-1.0, 1.0)[lane & 1] for lane in lanes])
-        return builder.fadd(args[0], builder.fmul(signs, swapped))
+        return _shuffle(builder, args[0], args[0], [lane ^ 1 for lane in range(line.lanes)])
 
-    return first(first, second), generate
+    return line(line), generate
 
 
 @intrinsic

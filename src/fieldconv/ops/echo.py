@@ -92,7 +92,7 @@ _ECHO = (
 
 def _edges_and_cells(x: Tensor, geometry: Any, radial_samples: int) -> tuple[Edges, NDArray[np.int64]]:
     edges = sorted_edges(Geometry(*geometry), len(x), 1, "linear", x.real.dtype)
-    return edges, np.array(_disc_cells(radial_samples))
+    return edges, 2 * np.array(_disc_cells(radial_samples))
 
 
 @torch.library.custom_op(

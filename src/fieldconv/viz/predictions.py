@@ -30,7 +30,7 @@ def predicted(run: str | Path, meshes: Sequence[Mesh]) -> tuple[list[Shown], Mes
         Run or checkpoint folder.
     """
     from fieldconv.training.checkpoint import load_pretrained
-    from fieldconv.training.predict import predict
+    from fieldconv.training.prediction import predict
 
     model = load_pretrained(run)
     found = [predict(model, mesh) for mesh in meshes]

@@ -10,6 +10,21 @@ from fieldconv.geometry.mesh import Mesh
 from shapes import icosphere
 from viz.browser import Browser, find_chromium
 
+_left_out: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and "no Chromium" in str(report.longrepr):
+        _left_out.append(report.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say so even where pytest is quiet about what it skips."""
+    if _left_out:
+        terminalreporter.write_line(
+            f"{len(_left_out)} browser tests were left out: there is no Chromium on this machine."
+        )
+
 
 @pytest.fixture
 def ball() -> Mesh:
@@ -20,7 +35,7 @@ def ball() -> Mesh:
 @pytest.fixture(scope="session")
 def shared_browser() -> Iterator[Browser]:
     if find_chromium() is None:
-        pytest.skip("no Chromium on this machine: the browser tests are left out (install chromium)")
+        pytest.skip("no Chromium on this machine; install the package chromium to run the browser tests")
     with Browser() as browser:
         yield browser
 

@@ -61,7 +61,7 @@ def test_real_filters_are_real() -> None:
 def test_convolutions_are_named_in_order(model: FCNet) -> None:
     names = [name for name, _ in convolutions(model)]
     assert names[:2] == ["block 1 first convolution", "block 1 second convolution"]
-    assert names[-1] == "head ECHO block conv"
+    assert names[-1] == "ECHO block, last convolution"
 
 
 def test_responses_are_the_blocks_outputs(model: FCNet, ball: Mesh) -> None:

@@ -33,7 +33,7 @@ _RESPONSES = (
 ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th")
 
 
-def filter_images(conv: FieldConv, *, size: int = 33) -> NDArray[np.complex128]:
+def filter_images(conv: FieldConv, *, size: int = 49) -> NDArray[np.complex128]:
     """(out, in, size, size) the filters f(r, θ) = Σₘ e^{iβ_|m|} fₘ(r) e^{imθ} on the disc, NaN outside.
 
     Row 0 is the top of the picture, θ = 0 points right and grows anticlockwise.
@@ -95,8 +95,8 @@ def write_filters(
         loaded = Mesh.load(mesh)
         inside = views(response_panels(model, loaded), up=up, height="clamp(300px, 48vh, 480px)")
         parts.append(page.section(f"Responses on {loaded.name or 'the mesh'}", inside, _RESPONSES))
-    for name, conv in convolutions(model):
-        parts.append(_filter_section(name, conv, most))
+    sheets = "".join(_filter_sheet(name, conv, most) for name, conv in convolutions(model))
+    parts.append(f'<div class="sheets">{sheets}</div>')
     html = page.page("Learned filters", "\n".join(parts), viewer=mesh is not None)
     return page.write(out or Path(run) / "filters.html", html)
 
@@ -109,13 +109,15 @@ def convolutions(model: FCNet) -> list[tuple[str, FieldConv]]:
         "blocks": "block",
         "conv1": "first convolution",
         "conv2": "second convolution",
-        "block": "ECHO block",
+        "head": "",
+        "block": "ECHO block,",
+        "conv": "last convolution",
     }
     found = []
     for path, module in model.named_modules():
         if isinstance(module, FieldConv):
             words = [str(int(w) + 1) if w.isdecimal() else spoken.get(w, w) for w in path.split(".")]
-            found.append((" ".join(words), module))
+            found.append((" ".join(filter(None, words)), module))
     return found
 
 
@@ -142,11 +144,13 @@ def response_panels(model: FCNet, mesh: Mesh, *, channels: int = 6) -> list[Pane
     panels = []
     for k, output in enumerate(caught):
         field = surface.interpolate(output).numpy()
-        strongest = np.argsort(-np.abs(field).mean(axis=0), kind="stable")[:channels]
+        size = np.abs(field)
+        strongest = np.argsort(-size.mean(axis=0), kind="stable")[:channels]
         colourings = [
             pan.field(
                 f"{ORDINALS[rank]} channel",
                 field[:, channel],
+                largest=float(np.percentile(size[:, channel], 98)),  # a few tips would leave the rest dark
                 arrows=pan.field_arrows(mesh, field[:, channel]),
             )
             for rank, channel in enumerate(strongest)
@@ -156,22 +160,19 @@ def response_panels(model: FCNet, mesh: Mesh, *, channels: int = 6) -> list[Pane
     return panels
 
 
-def _filter_section(name: str, conv: FieldConv, most: int) -> str:
+def _filter_sheet(name: str, conv: FieldConv, most: int) -> str:
     images = filter_images(conv)
     strength = np.sqrt(np.nanmean(np.abs(images) ** 2, axis=(2, 3)))
     rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
     columns = np.argsort(-strength.mean(axis=0), kind="stable")[:most]
-    left_out = len(rows) < conv.out_channels or len(columns) < conv.in_channels
-    caption = f"{conv.in_channels} → {conv.out_channels} channels"
-    if left_out:
-        caption += f"; the {len(columns)} strongest inputs and {len(rows)} strongest outputs"
-    sheet = filter_sheet(images[np.ix_(rows, columns)])
-    width = min(100, round(100 * len(columns) / 16, 1))
+    caption = f"{conv.in_channels} inputs → and {conv.out_channels} outputs ↓"
+    if len(rows) < conv.out_channels or len(columns) < conv.in_channels:
+        caption += f"; the strongest {len(columns)} and {len(rows)} of them"
     picture = (
-        f'<img class="filters" alt="filters of {escape(name)}" src="{_png(sheet)}" '
-        f'style="width:max({width}%, {44 * len(columns)}px)">'
+        f'<img class="filters" alt="filters of {escape(name)}" '
+        f'src="{_png(filter_sheet(images[np.ix_(rows, columns)]))}" style="max-width:{72 * len(columns)}px">'
     )
-    return page.section(name.capitalize(), f'<div class="scroll">{picture}</div>', caption)
+    return page.section(name[0].upper() + name[1:], picture, caption)
 
 
 def _png(sheet: NDArray[np.uint8]) -> str:

@@ -206,20 +206,27 @@ def error(name: str, values: ArrayLike, *, largest: float | None = None) -> Scal
 
 
 def field(
-    name: str, vectors: ArrayLike, *, largest_of_all: float | None = None, arrows: Arrows | None = None
+    name: str,
+    vectors: ArrayLike,
+    *,
+    largest: float | None = None,
+    largest_of_all: float | None = None,
+    arrows: Arrows | None = None,
 ) -> Scalar:
     """Colour by the magnitude of a vector field: hue absolute, value relative (`colours.field_ramp`).
 
     Parameters
     ----------
     vectors : (V,) complex or magnitudes, or (V, 2) or (V, 3) real
+    largest : float, optional
+        Magnitude at the end of the scale; the largest that occurs if left out.
     largest_of_all : float, optional
         Largest magnitude over all surfaces that are to be compared; this surface's own if left out.
     arrows : Arrows, optional
         The same vectors as arrows, see `field_arrows`.
     """
     size = magnitude(vectors)
-    largest = float(size.max(initial=0))
+    largest = float(size.max(initial=0)) if largest is None else largest
     table = col.field_ramp(largest, largest if largest_of_all is None else largest_of_all)
     return Scalar(name=name, values=size, limits=(0.0, largest or 1.0), ramp=table, arrows=arrows)
 

@@ -106,10 +106,10 @@ def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
         [run] = read
         if run.history:
             made["training"] = figures.training_curves(run.history)
-        if (matrix := run.table("confusion")) is not None:
-            made["confusion"] = figures.confusion_matrix(matrix, _class_names(run, len(matrix)))
-        if (iou := run.table("iou")) is not None:
-            made["iou"] = figures.iou_bars(iou, _class_names(run, len(iou)))
+        if (matrix := run.confusion()) is not None:
+            made["confusion"] = figures.confusion_matrix(*matrix)
+        if (parts := run.parts()) is not None:
+            made["iou"] = figures.iou_bars(*parts)
         if run.descriptors is not None:
             made["descriptors"] = figures.scatter(*run.descriptors, run.class_names)
     else:
@@ -169,20 +169,23 @@ def _training(run: Run) -> str:
     if shares:
         drawn.append(plots.lines(plots.history(run.history, shares), x="epoch", y="share", percent=True))
     seconds = run.history.get("seconds")
-    spent = "" if seconds is None else f"{len(seconds)} epochs, {np.nansum(seconds) / 60:.1f} minutes"
+    spent = "" if seconds is None else f"{len(seconds)} epochs, {_duration(float(np.nansum(seconds)))}"
     return section("Training", _side_by_side(drawn), spent)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _results(run: Run) -> str:
     sections = []
-    if (iou := run.table("iou")) is not None:
-        drawn = plots.bars({"IoU": iou}, _class_names(run, len(iou)), x="intersection over union")
-        matrix = run.table("confusion")
-        both = [drawn] if matrix is None else [drawn, plots.confusion(matrix, _class_names(run, len(matrix)))]
+    parts, matrix = run.parts(), run.confusion()
+    if parts is not None:
+        both = [plots.bars({"IoU": parts[0]}, parts[1], x="intersection over union")]
+        both += [] if matrix is None else [plots.confusion(*matrix)]
         sections.append(section("Parts", _side_by_side(both), "Confusion in percent of each true part."))
-    elif (matrix := run.table("confusion")) is not None:
-        drawn = plots.confusion(matrix, _class_names(run, len(matrix)))
-        sections.append(section("Confusion", drawn, "In percent of each true class."))
+    elif matrix is not None:
+        sections.append(section("Confusion", plots.confusion(*matrix), "In percent of each true class."))
     if run.curves:
         sections.append(_curve_section(run.task, run.curves))
     if run.descriptors is not None:
@@ -208,7 +211,9 @@ def _shapes(run: Run) -> str:
     }
     caption = captions.get(run.task or "", "Worst and best test shapes.")
     columns = min(len(panels), 4)
-    return section("Shapes", views(panels, columns=columns, height="clamp(280px, 44vh, 440px)"), caption)
+    return section(
+        "Shapes", views(panels, up=run.up, columns=columns, height="clamp(280px, 44vh, 440px)"), caption
+    )
 
 
 def _every_shape(run: Run) -> str:
@@ -271,13 +276,11 @@ def _training_side_by_side(runs: Mapping[str, Run]) -> str:
 
 def _results_side_by_side(runs: Mapping[str, Run]) -> str:
     sections = []
-    parts = {name: run for name, run in runs.items() if run.table("iou") is not None}
-    if parts:
-        names = [_class_names(run, len(run.table("iou"))) for run in parts.values()]  # type: ignore[arg-type]
-        if all(own == names[0] for own in names):
-            values = {name: run.table("iou") for name, run in parts.items()}
-            drawn = plots.bars(values, names[0], x="intersection over union")  # type: ignore[arg-type]
-            sections.append(section("Parts", drawn))
+    parts = {name: found for name, run in runs.items() if (found := run.parts()) is not None}
+    named = [names for _, names in parts.values()]
+    if parts and all(names == named[0] for names in named):
+        values = {name: iou for name, (iou, _) in parts.items()}
+        sections.append(section("Parts", plots.bars(values, named[0], x="intersection over union")))
     for task in dict.fromkeys(run.task for run in runs.values()):
         curves = _curves({name: run for name, run in runs.items() if run.task == task})
         if curves:
@@ -394,8 +397,3 @@ def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, str]:
         else:
             flat[f"{before}{key}"] = value if isinstance(value, str) else json.dumps(value)
     return flat
-
-
-def _class_names(run: Run, count: int) -> list[str]:
-    names = run.class_names
-    return names + [str(k) for k in range(len(names), count)] if len(names) < count else names[:count]

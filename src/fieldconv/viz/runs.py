@@ -67,6 +67,11 @@ class Run:
         return str(self.config.get("data") or self.config.get("dataset") or "")
 
     @property
+    def up(self) -> str:
+        """Axis along which the shapes stand: z for the embedded creatures, y for most benchmarks."""
+        return str(self.config.get("up") or ("z" if self.data.startswith("creatures") else "y"))
+
+    @property
     def class_names(self) -> list[str]:
         return [
             str(name) for name in self.evaluation.get("class_names") or self.config.get("class_names") or []
@@ -90,6 +95,26 @@ class Run:
         """A table of the evaluation, NaN where it has nothing."""
         found = (self.evaluation.get("tables") or {}).get(name)
         return None if found is None else np.array(found, dtype=np.float64)
+
+    def parts(self) -> tuple[Floats, list[str]] | None:
+        """Intersection over union, and the name, of each part that occurs."""
+        iou = self.table("iou")
+        if iou is None:
+            return None
+        occurs = np.flatnonzero(~np.isnan(iou))
+        return iou[occurs], self._names(occurs)
+
+    def confusion(self) -> tuple[Floats, list[str]] | None:
+        """Confusion matrix, and the names, of the classes that occur."""
+        counts = self.table("confusion")
+        if counts is None:
+            return None
+        occurs = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1) > 0)
+        return counts[np.ix_(occurs, occurs)], self._names(occurs)
+
+    def _names(self, classes: NDArray[np.int64]) -> list[str]:
+        names = self.class_names
+        return [names[k] if k < len(names) else str(k) for k in classes.tolist()]
 
     @cached_property
     def descriptors(self) -> tuple[Floats, NDArray[np.int64]] | None:
@@ -135,9 +160,10 @@ def score(task: str | None, shape: dict[str, Any]) -> tuple[float, float]:
     return value, confidence if value > 0 else -confidence
 
 
-def shape_panels(run: Run, *, most: int = 4) -> list[Panel]:
-    """The worst and the best shapes that the run folder has, worst first."""
+def shape_panels(run: Run) -> list[Panel]:
+    """The worst and the best shapes that the run folder has, worst first; at most four panels."""
     files = run.shape_files()
+    most = {"matching": 2, "correspondence": 3}.get(run.task or "", 4)  # beside partners or the template
     if len(files) > most:
         files = files[: most // 2] + files[len(files) - (most - most // 2) :]
     shown = [(run.shapes[place], Mesh.load(path), _partner(path)) for place, path in files]
@@ -155,7 +181,7 @@ def shape_panels(run: Run, *, most: int = 4) -> list[Panel]:
             )
         )
     for place, (shape, mesh, partner) in enumerate(shown):
-        standing = "worst" if place < len(shown) / 2 else "best"
+        standing = "worst" if place < len(shown) // 2 else "best"
         title, _, other = str(shape.get("name", mesh.name)).partition(" → ")
         panels.append(
             Panel(

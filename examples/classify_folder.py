@@ -6,9 +6,7 @@ from pathlib import Path
 import fieldconv as fc
 
 
-def main(
-    folder: str | Path, out: str | Path = "classify-example", epochs: int = 30, **network: object
-) -> float:
+def main(folder: str | Path, out: str | Path = "classify-run", epochs: int = 30, **network: object) -> float:
     data = fc.datasets.FolderDataset(folder, "classification", split="train")
     test = fc.datasets.FolderDataset(folder, "classification", split="test")
 
@@ -27,7 +25,5 @@ def main(
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit(
-            "usage: python classify_folder.py FOLDER   (`fieldconv datasets make` shows how to lay it out)"
-        )
+        sys.exit("usage: python classify_folder.py FOLDER   (`fieldconv datasets make` shows a layout)")
     main(sys.argv[1])

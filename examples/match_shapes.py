@@ -7,7 +7,7 @@ from fieldconv.viz.colours import position_colours
 
 
 def main(
-    out: Path = Path("match-example"),
+    out: Path = Path("match-run"),
     epochs: int = 10,
     meshes: int = 20,
     vertices: int = 500,

@@ -6,9 +6,7 @@ import fieldconv as fc
 from fieldconv.viz.colours import categorical
 
 
-def main(
-    out: Path = Path("segment-example"), epochs: int = 10, meshes: int = 40, vertices: int = 500
-) -> float:
+def main(out: Path = Path("segment-run"), epochs: int = 10, meshes: int = 40, vertices: int = 500) -> float:
     species = ["biped", "quadruped", "bird"]
     data = fc.datasets.Creatures("segmentation", meshes=meshes, vertices=vertices, species=species)
     test = fc.datasets.Creatures("segmentation", split="test", meshes=3, vertices=vertices, species=species)

@@ -6,7 +6,6 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.training.blobs import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -39,8 +38,3 @@ def test_match_shapes(tmp_path: Path) -> None:
     found = load("match_shapes").main(tmp_path, epochs=1, meshes=2, vertices=250, width=6, blocks=2)
     assert 0 <= found <= 1
     assert (tmp_path / "scene.ply").is_file()
-
-
-def test_classify_folder_explains_its_use() -> None:
-    with pytest.raises(TypeError):
-        load("classify_folder").main()

@@ -55,7 +55,8 @@ def open_data(
 
     options: dict[str, Any] = {"pre_transform": ToSurface(**settings.to_dict()), "progress": progress}
     if source.data is None:
-        meshes = source.meshes
+        # One species, so that more of it are needed; else the dataset's own number.
+        meshes = source.meshes or (40 if task == "correspondence" else None)
         if meshes is not None and part == "test":
             meshes = max(2 if task == "matching" else 1, round(meshes / 5))
         return Creatures(

@@ -26,7 +26,7 @@ class DataSource:
     split_seed: int = 0
     """Draws the test part where a set does not say what it is."""
     meshes: int | None = None
-    """Number of embedded creatures to train on; a fifth as many are tested."""
+    """Number of embedded creatures to train on, and a fifth as many to test on."""
     vertices: int = 1000
     """Of each embedded creature."""
     species: tuple[str, ...] | None = None
@@ -75,11 +75,14 @@ class RunSettings:
         if left:
             raise ValueError(f"unknown setting {sorted(left)[0]!r}")
         outputs = parts["network"].pop("outputs", 1)  # the data knows better
+        source = DataSource(**_tuples(parts["source"]))
+        if source.data is None and preset != "paper" and "radius" not in parts["network"]:
+            parts["network"]["radius"] = creature_radius(task, source.vertices)
         try:
             return cls(
                 task=task,
                 preset=preset,
-                source=DataSource(**_tuples(parts["source"])),
+                source=source,
                 network=FCNetConfig.for_task(task, preset=preset, outputs=outputs, **parts["network"])
                 if task != "matching"
                 else FCNetConfig.for_task(task, preset=preset, **parts["network"]),
@@ -110,6 +113,18 @@ class RunSettings:
 
         with atomic_path(path) as temporary:
             temporary.write_text(yaml.safe_dump(self.to_dict(), sort_keys=False))
+
+
+def creature_radius(task: Task, vertices: int) -> float:
+    """The paper's radius, larger if creatures are coarser than the meshes it was chosen for.
+
+    Examples
+    --------
+    >>> creature_radius("correspondence", 5000), round(creature_radius("correspondence", 1000), 2)
+    (0.05, 0.11)
+    """
+    radius, meant = {"correspondence": (0.05, 5000), "matching": (0.1, 2048)}.get(task, (0.2, 1000))
+    return float(radius * max(1.0, meant / vertices) ** 0.5)
 
 
 PARTS: dict[str, type[Any]] = {

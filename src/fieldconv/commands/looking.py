@@ -69,25 +69,30 @@ def view(
         png=png,
         open=open,
     )
-    print(f"Wrote {written}")
+    print(f"Wrote {written} ({written.stat().st_size / 1e6:.1f} MB)")
 
 
-def report(runs: Runs, /, out: Path | None = None) -> None:
+def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) -> None:
     """Write a run's report, or one page with the curves of several runs over each other.
 
     $ fieldconv report RUN
     $ fieldconv report RUN RUN --out compare.html
+    $ fieldconv report RUN --figures FOLDER
 
     Args:
         runs: Run folders.
         out: Page to write; report.html in the run's folder, or compare.html here, if not given.
+        figures: Folder to write the plots to as well, as PNG and PDF for print.
     """
-    from fieldconv.viz.report import compare, write_report
+    from fieldconv.viz.report import compare, write_figures, write_report
 
     if len(runs) == 1:
         print(f"Wrote {write_report(runs[0], out)}")
     else:
         print(f"Wrote {compare(runs, out or Path('compare.html'))}")
+    if figures is not None:
+        for path in write_figures(runs, figures):
+            print(f"Wrote {path}")
 
 
 def filters(

@@ -142,7 +142,9 @@ def _given(
         match = np.arange(count) if path is None else _whole(_read(path, count), path)
         yield pan.carried("Correspondence", first, match)
     if (path := files["labels"]) is not None:
-        yield pan.labels("Label", _whole(_read(path, count), path))
+        classes = _whole(_read(path, count), path)
+        # More classes than anybody can tell apart are numbers.
+        yield pan.labels("Label", classes) if classes.max(initial=0) < 256 else pan.scalar("Label", classes)
     if (path := files["scalar"]) is not None:
         yield pan.scalar(_title(path), _column(_read(path, count), path))
     if (path := files["error"]) is not None:

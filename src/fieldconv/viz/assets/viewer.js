@@ -861,6 +861,7 @@
           });
         });
         legend.append(...chips.filter((_, k) => used.has(k)));
+        if (legend.childElementCount > 24) legend.classList.add("fc-many");
         this.legends.append(legend);
       }
     }

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def run(*words: object, **options: object) -> str:
-    done = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options)
-    return done.stdout
+    command = [str(word) for word in words]
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
         (wheel,) = Path(folder).glob("*.whl")
         names = zipfile.ZipFile(wheel).namelist()
         assert "fieldconv/py.typed" in names, "the wheel is not typed"
-        assert not [name for name in names if name.startswith(("tests/", "docs/"))], "the wheel holds too much"
+        assert not [name for name in names if name.startswith(("tests/", "docs/"))], "too much in the wheel"
 
         empty = Path(folder) / "empty"
         venv.create(empty, with_pip=True)

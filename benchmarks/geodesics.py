@@ -10,17 +10,17 @@ FAUST shapes (``tr_reg_000.off`` …); without them speed is measured on a spher
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import threading
 import time
 from pathlib import Path
 
 import numpy as np
-import psutil
 from rich.console import Console
 from rich.table import Table
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # in a wheel, shapes.py is beside it
 import shapes
 from fieldconv.geometry.geodesics import Discs, geodesic_discs, tangent_frames, wrapped
 from fieldconv.geometry.heat import heat_discs
@@ -198,6 +198,8 @@ class PeakMemory:
     """Largest resident size above the one at the beginning, sampled by a thread."""
 
     def __enter__(self) -> PeakMemory:
+        import psutil
+
         self.process = psutil.Process()
         self.base = self.peak = self.process.memory_info().rss
         self.running = True
@@ -229,6 +231,9 @@ def growth() -> None:
         "µs per pair",
         "peak / output",
     )
+    if importlib.util.find_spec("psutil") is None:
+        console.print("Growth left out: pip install psutil\n")
+        return
     for count in (5_000, 20_000, 80_000, 160_000):
         mesh = sphere_mesh(count).normalised()
         radius = np.sqrt(70 / count / np.pi)

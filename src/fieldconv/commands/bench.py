@@ -25,6 +25,7 @@ def bench(tables: tyro.conf.Positional[tuple[Table, ...]] = ("geodesics", "layer
     if folder is None:
         raise FileNotFoundError(2, "the benchmarks are not installed", str(places[0]))
     arguments = sys.argv
+    sys.path.insert(0, str(folder))
     try:
         for table in tables:
             sys.argv = [str(folder / f"{table}.py")]

@@ -27,7 +27,7 @@ from .difficulty import (
     place,
 )
 from .pose import articulate, find_turns, grow, owners, skin_weights
-from .remesh import triangulate
+from .remesh import flip_slivers, triangulate
 from .skeleton import PARTS, Array, Skeleton
 from .solid import make_solid, project_all
 from .species import SKELETONS
@@ -104,10 +104,11 @@ def make_creature(
     meshing, posing, damage = (np.random.default_rng((seed, number, stream)) for stream in range(3))
     skeleton = whole.without(missing_limbs(whole, damage, level.missing)) if level.missing else whole
     rest, faces = triangulate(make_solid(skeleton), vertices, meshing, uneven=level.uneven)
-    weights = skin_weights(skeleton, rest)
+    weights = skin_weights(skeleton, rest, faces)
     points, joints = grow(skeleton, rest, weights, posing, level.build)
     turns = find_turns(skeleton, joints, posing, pose * level.pose)
     points = articulate(skeleton, points, joints, weights, turns)
+    faces = flip_slivers(points, faces)
 
     for amount, cut in ((level.holes, cut_holes), (level.cut, cut_plane)):
         if amount:

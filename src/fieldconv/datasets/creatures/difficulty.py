@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from .remesh import random_turn
+from .remesh import random_turn, vertex_normals
 from .skeleton import Array, Skeleton
 from .solid import Faces
 
@@ -150,11 +150,8 @@ def cut_plane(points: Array, faces: Faces, rng: np.random.Generator, share: floa
 
 def add_noise(points: Array, faces: Faces, rng: np.random.Generator, noise: float) -> Array:
     """Displace vertices along their normals by a normal deviate of ``noise`` mean edge lengths."""
-    p, q, r = points[faces.T]
-    normal = np.zeros_like(points)
-    np.add.at(normal, faces.ravel(), np.repeat(np.cross(q - p, r - p), 3, axis=0))
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True) + 1e-30
-    size = np.linalg.norm(q - p, axis=1).mean()
+    normal = vertex_normals(points, faces)
+    size = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
     return points + noise * size * np.clip(rng.standard_normal((len(points), 1)), -2.5, 2.5) * normal
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, diags_array
+from scipy.sparse.linalg import splu
 
+from .remesh import vertex_areas
 from .skeleton import Array, Skeleton
-from .solid import bone_distances, make_solid
+from .solid import Faces, bone_distances, make_solid
 
 Quaternion = Array
 
 
-def skin_weights(skeleton: Skeleton, rest: Array) -> Array:
-    """Share of each bone in the motion of each point, (V, bones); rows sum to 1.
+def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
+    """Share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
 
-    From the root outwards a point's share is divided among a bone and the limbs that hang from it, by how near
-    each is. So a point never follows a limb it is not joined to, however close that limb may be at rest.
+    From the root outwards a vertex's share is divided among a bone and the limbs that hang from it, by how near
+    each is; then the shares spread along the surface, as heat does. So a vertex never follows a limb it is not
+    joined to, however close that limb may be at rest, and bends are smooth.
     """
     distance = bone_distances(make_solid(skeleton), rest)
     children: list[list[int]] = [[] for _ in skeleton.bones]
@@ -30,7 +34,7 @@ def skin_weights(skeleton: Skeleton, rest: Array) -> Array:
         if not limbs:
             continue
         options = np.column_stack([distance[:, b], limb[:, limbs]])
-        width = 0.35 * skeleton.radii[[b, *limbs], :2].mean(axis=1)
+        width = 0.25 * skeleton.radii[[b, *limbs], :2].mean(axis=1)
         width[0] = width[1:].mean()
         excess = (options - options.min(axis=1, keepdims=True)) / width
         ease = np.clip(1 - excess, 0, 1)
@@ -38,7 +42,26 @@ def skin_weights(skeleton: Skeleton, rest: Array) -> Array:
         ease *= share[:, [b]] / ease.sum(axis=1, keepdims=True)
         share[:, limbs] = ease[:, 1:]
         share[:, b] = ease[:, 0]
-    return share
+    girth = np.median([np.mean(bone.radii) for bone in skeleton.bones if bone.turns])
+    return _spread(share, rest, faces, float(0.6 * girth) ** 2)
+
+
+def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:
+    """One implicit step of heat flow on the surface, which keeps rows that sum to 1 so."""
+    count = len(points)
+    rows, columns, weights = [], [], []
+    for i in range(3):
+        corner, one, two = faces[:, i], faces[:, i - 2], faces[:, i - 1]
+        u, v = points[one] - points[corner], points[two] - points[corner]
+        cotangent = (u * v).sum(axis=1) / np.linalg.norm(np.cross(u, v), axis=1)
+        rows += [one, two]
+        columns += [two, one]
+        weights += [cotangent / 2, cotangent / 2]
+    link = coo_array((np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))), (count, count))
+    area = vertex_areas(points, faces)
+    flow = diags_array(area + time * link.sum(axis=1)) - time * link
+    spread = np.maximum(splu(flow.tocsc()).solve(area[:, None] * values), 0)
+    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
 def owners(skeleton: Skeleton, rest: Array) -> NDArray[np.int64]:

@@ -280,8 +280,8 @@ def split_edges(net: Net, solid: Solid, halves: Index, longest: float, most: int
 
 
 @kernel
-def flip_edges(net: Net, passes: int) -> int:
-    """Flip edges while that makes the lesser angle of two triangles larger."""
+def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
+    """Flip edges while that makes the lesser quality, if between ``least`` and ``most``, of two triangles larger."""
     done = 0
     start, twin = net.start, net.twin
     for _ in range(passes):
@@ -293,6 +293,8 @@ def flip_edges(net: Net, passes: int) -> int:
             a, b = start[h], start[t]
             c, d = start[_previous(h)], start[_previous(t)]
             now = min(_quality(net, a, b, c), _quality(net, b, a, d))
+            if now < least or now > most:
+                continue
             if min(_quality(net, a, d, c), _quality(net, d, b, c)) <= now + 1e-6:
                 continue
             allowed = True
@@ -483,6 +485,21 @@ def least_angle(points: Array, faces: Faces) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine.max(), -1, 1))))
 
 
+def vertex_normals(points: Array, faces: Faces) -> Array:
+    """Unit normals, triangles counting by their area."""
+    p, q, r = points[faces.T]
+    normal = np.zeros_like(points)
+    np.add.at(normal, faces.ravel(), np.repeat(np.cross(q - p, r - p), 3, axis=0))
+    return normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300)
+
+
+def flip_slivers(points: Array, faces: Faces) -> Faces:
+    """Flip edges of a posed mesh where limbs bent so far that other diagonals fit better."""
+    net = make_net(points, vertex_normals(points, faces), faces, 0)
+    flip_edges(net, 5, 0.0, 0.45)
+    return net_arrays(net)[1]
+
+
 def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Faces]:
     """A lattice surface without handles and with enough vertices to choose from."""
     thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
@@ -550,13 +567,13 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     for shortest in (0.3, 0.5, 0.65, 0.75):
         while collapse_edges(net, sorted_edges(), shortest, 1.4, 0.3, -1) > 0.05 * count():
             pass
-        flip_edges(net, 3)
+        flip_edges(net, 3, -np.inf, 1.0)
     relax(net, solid, 3)
     for _ in range(4):
         resize()
         split_edges(net, solid, sorted_edges()[::-1], 1.4, -1)
         collapse_edges(net, sorted_edges(), 0.7, 1.4, 0.3, -1)
-        flip_edges(net, 3)
+        flip_edges(net, 3, -np.inf, 1.0)
         relax(net, solid, 3)
     for attempt in range(10):
         resize()
@@ -565,10 +582,10 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
             collapse_edges(net, sorted_edges(), 3.0, 2.0 + 0.2 * attempt, 0.4 - 0.03 * attempt, surplus)
         elif surplus < 0:
             split_edges(net, solid, sorted_edges()[::-1], 0.0, -surplus)
-        flip_edges(net, 3)
+        flip_edges(net, 3, -np.inf, 1.0)
         relax(net, solid, 2)
         mend(net, solid, 0.5, 2)
-        flip_edges(net, 2)
+        flip_edges(net, 2, -np.inf, 1.0)
         if count() == vertices and mend(net, solid, 0.5, 2) == 0:
             break
         if attempt < 9 and count() <= vertices:

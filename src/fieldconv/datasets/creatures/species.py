@@ -294,10 +294,10 @@ def spider() -> Skeleton:
     s = Sketch()
     s.bone("thorax", None, "torso", (0.13, 0, 0.3), (-0.1, 0, 0.3), (0.11, 0.08), (0.125, 0.085), thin=(0, 0, 1))
     s.bone("head", "thorax", "head", (0.2, 0, 0.31), (0.26, 0, 0.31), 0.08, 0.07, blend=0.04)
-    s.bone("abdomen", "thorax", "abdomen", (-0.34, 0, 0.36), (-0.5, 0, 0.38), (0.17, 0.15), (0.15, 0.13),
+    s.bone("abdomen", "thorax", "abdomen", (-0.36, 0, 0.36), (-0.52, 0, 0.38), (0.17, 0.15), (0.15, 0.13),
            thin=(0, 0, 1), pitch=(-15, 20), yaw=20, blend=0.06)  # fmt: skip
     s.bone("fang.l", "head", "claw", (0.3, 0.045, 0.28), (0.37, 0.055, 0.19), 0.032, 0.021, pitch=(-20, 15))
-    for i, angle in enumerate(np.radians([35, 70, 108, 142])):
+    for i, angle in enumerate(np.radians([38, 70, 102, 128])):
         out = np.array([np.cos(angle), np.sin(angle), 0.0])
         across = (-out[1], out[0], 0)
         reach = 1.0 if i in (0, 3) else 0.88

@@ -148,6 +148,11 @@ def mean_per_example(values: Tensor, known: Tensor, surface: Surface) -> Tensor:
     return total / nothing.index_add(0, batch, known.to(values.dtype)).clamp(min=1)
 
 
+def at_vertices(surface: Surface, values: Tensor) -> Tensor:
+    """`Surface.interpolate`, without copies where every vertex is a sample."""
+    return values if surface.num_nodes == surface.num_vertices else surface.interpolate(values)
+
+
 def on_device(surface: Surface, device: torch.device) -> Surface:
     """The surface where the network is; the dataset's own copy stays where it was."""
     return surface if device.type == "cpu" else copy.copy(surface).to(device)

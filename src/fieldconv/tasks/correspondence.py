@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fieldconv.cache import default_folder
-from fieldconv.tasks.base import Evaluation, Follow, Network
+from fieldconv.tasks.base import Evaluation, Follow, Network, at_vertices
 from fieldconv.tasks.distances import template_distances
 from fieldconv.tasks.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.tasks.segmentation import LabelTask
@@ -32,7 +32,7 @@ class Correspondence(LabelTask):
         distances = template_distances(data.template, self.folder or default_folder())
         everything, shapes = [], []
         for surface in follow(data):
-            predicted = surface.interpolate(network(surface)).argmax(1).numpy()
+            predicted = at_vertices(surface, network(surface)).argmax(1).numpy()
             truth = surface.vertex_y.numpy()
             known = truth >= 0
             errors = distances[truth[known], predicted[known]]

@@ -69,13 +69,12 @@ class Matching(Task):
         kept: dict[Any, list[Tensor]] = {}
         shapes = []
         for index, pair in enumerate(follow(data)):
-            described = []
-            meshes = data.meshes(index)
-            for surface, mesh in zip((pair.scene, pair.model), meshes, strict=True):
-                if surface.name not in kept:
+            surfaces = (pair.scene, pair.model)
+            if any(surface.name not in kept for surface in surfaces):  # a shape is in several pairs
+                for surface, mesh in zip(surfaces, data.meshes(index), strict=True):
                     own = [signature(baseline, mesh)[surface.sample.numpy()] for baseline in self.baselines]
                     kept[surface.name] = [network(surface), *map(torch.from_numpy, own)]
-                described.append(kept[surface.name])
+            described = [kept[surface.name] for surface in surfaces]
             record: dict[str, Any] = {"name": f"{pair.scene.name} → {pair.model.name}"}
             for name, scene, model in zip(names, *described, strict=True):
                 result = compare(scene, model, pair.matches)

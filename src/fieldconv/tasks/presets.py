@@ -117,8 +117,8 @@ class TrainingConfig:
 class Machine:
     """Where and how a run is computed; see Lightning Fabric for all that can be said here."""
 
-    accelerator: str = "cpu"
-    """cpu, cuda, mps, or auto for the fastest there is."""
+    accelerator: str = "auto"
+    """cpu, cuda, or auto for cuda if there is one."""
     devices: str = "1"
     """How many processes or GPUs; with torchrun as many as it starts on a machine."""
     strategy: str = "auto"

@@ -10,7 +10,17 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, mean_per_example, varied
+from fieldconv.tasks.base import (
+    Chunk,
+    Evaluation,
+    Follow,
+    Network,
+    Task,
+    at_vertices,
+    joined,
+    mean_per_example,
+    varied,
+)
 from fieldconv.tasks.metrics import accuracy, confusion, intersection_over_union
 from fieldconv.tasks.presets import TrainingConfig
 
@@ -45,7 +55,7 @@ class Segmentation(LabelTask):
         shapes = []
         for surface in follow(data):
             scores = network(surface)
-            predicted = surface.interpolate(scores).argmax(1).numpy()
+            predicted = at_vertices(surface, scores).argmax(1).numpy()
             truth = surface.vertex_y.numpy()
             own = confusion(truth, predicted, classes)
             on_samples += confusion(surface.y.numpy(), scores.argmax(1).numpy(), classes)

@@ -263,8 +263,13 @@ class Fit:
         """The random states of all processes."""
         if self.fabric.world_size == 1:
             return {f"0/{key}": value for key, value in rng.items()}
-        everyone = {key: self.fabric.all_gather(value.to(self.fabric.device)) for key, value in rng.items()}
-        return {f"{i}/{key}": row for key, rows in everyone.items() for i, row in enumerate(rows)}
+        everyone: dict[str, Tensor] = {}
+        for key, value in rng.items():
+            mine = value.to(self.fabric.device)
+            rows = [torch.empty_like(mine) for _ in range(self.fabric.world_size)]
+            torch.distributed.all_gather(rows, mine)
+            everyone |= {f"{rank}/{key}": row for rank, row in enumerate(rows)}
+        return everyone
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from fieldconv.geometry.mesh import Mesh, MeshError
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import on_device
+from fieldconv.tasks.base import at_vertices, on_device
 
 if TYPE_CHECKING:
     from fieldconv.models.fcnet import FCNet
@@ -186,5 +186,5 @@ def _nearest(points: NDArray[np.float32], queries: NDArray[np.float32]) -> NDArr
 
 
 def _at_vertices(surface: Surface, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    result: NDArray[np.float32] = surface.interpolate(torch.from_numpy(values)).numpy()
+    result: NDArray[np.float32] = at_vertices(surface, torch.from_numpy(values)).numpy()
     return result

@@ -111,3 +111,9 @@ def test_freed_with_the_surface() -> None:
     del surface
     gc.collect()
     assert len(_edges._entries) == before
+
+
+def test_says_when_features_and_surface_do_not_belong_together() -> None:
+    surface = flat_surface(10)
+    with pytest.raises(ValueError, match="one row of features per point"):
+        field_aggregate(random_field(surface, 2)[:7], surface, rings=3, band_limit=1, backend="fast")

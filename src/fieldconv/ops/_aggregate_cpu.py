@@ -46,6 +46,7 @@ def _gather(
     first_order: int,
     rings: int,
     longest: int,
+    receiver: Any,
     offsets: Any,
     sender: Any,
     base: Any,
@@ -61,15 +62,15 @@ def _gather(
     flat, out = y.ravel(), result.ravel()
     factors = np.empty(4 * (longest + lanes), y.dtype)
     for k in range(orders):
-        for p in range(first, last):
-            start, stop = offsets[p * bands], offsets[p * bands + bands]
+        for i in range(first, last):
+            start, stop = offsets[i * bands], offsets[i * bands + bands]
             _factors(first_order + k, False, start, stop, base, direction, fraction, factors)
             for column in range(0, width, lanes):
-                place = (p * orders + k) * rings * width + column
+                place = (receiver[i] * orders + k) * rings * width + column
                 nothing = zero(load(flat, column))
                 before = nothing
                 for band in range(bands):
-                    begin, end = offsets[p * bands + band], offsets[p * bands + band + 1]
+                    begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
                     total = outer = nothing
                     for e in range(begin, end):
                         line = load(flat, (k * receivers + peek(sender, e)) * width + column)
@@ -92,6 +93,7 @@ def _scatter(
     first_order: int,
     rings: int,
     longest: int,
+    receiver: Any,
     offsets: Any,
     sender: Any,
     base: Any,
@@ -106,13 +108,13 @@ def _scatter(
     lanes = BYTES // result.itemsize
     flat, out = gradient.ravel(), result.ravel()
     factors = np.empty(4 * (longest + lanes), result.dtype)
-    for p in range(receivers):
-        start, stop = offsets[p * bands], offsets[p * bands + bands]
+    for i in range(receivers):
+        start, stop = offsets[i * bands], offsets[i * bands + bands]
         _factors(first_order + k, True, start, stop, base, direction, fraction, factors)
         for column in range(first_column, last_column, lanes):
-            place = (p * orders + k) * rings * width + column
+            place = (receiver[i] * orders + k) * rings * width + column
             for band in range(bands):
-                begin, end = offsets[p * bands + band], offsets[p * bands + band + 1]
+                begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
                 inner = load(flat, place + band * width)
                 rise = load(flat, place + min(band + 1, rings - 1) * width) - inner
                 for e in range(begin, end):
@@ -140,7 +142,7 @@ def _complex(array: Tensor, channels: int) -> Tensor:
 
 def _sums(edges: Edges, scalars: bool) -> tuple[Any, ...]:
     base = np.stack([edges.weight, np.zeros_like(edges.weight)]) if scalars else edges.transport
-    return edges.longest, edges.offsets, edges.sender, base, edges.direction, edges.fraction
+    return edges.longest, edges.receiver, edges.offsets, edges.sender, base, edges.direction, edges.fraction
 
 
 def gather(y: Tensor, edges: Edges, first_order: int, rings: int, scalars: bool) -> Tensor:

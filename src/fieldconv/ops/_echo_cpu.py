@@ -49,6 +49,7 @@ def _vote(
     last: int,
     radial_samples: int,
     tiny: Any,
+    receiver: Any,
     offsets: Any,
     sender: Any,
     factor: Any,
@@ -78,10 +79,11 @@ def _vote(
     vector, spare = len(image) > 0, np.empty(2 * channels * cells, values.dtype)
     # Votes that are not vectors count as vectors that all point the same way.
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
-    for p in range(first, last):
+    for turn in range(first, last):
+        p = receiver[turn]
         votes[:] = 0
         centre[:] = 0
-        for e in range(offsets[p], offsets[p + 1]):
+        for e in range(offsets[turn], offsets[turn + 1]):
             real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
             start = 4 * width * sender[e]
             for d in range(0, width, lanes):
@@ -126,6 +128,7 @@ def _vote_backward(
     last: int,
     radial_samples: int,
     tiny: Any,
+    receiver: Any,
     offsets: Any,
     sender: Any,
     factor: Any,
@@ -157,7 +160,8 @@ def _vote_backward(
     found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
     across = np.empty(2 * channels * cells, values.dtype)
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
-    for p in range(first, last):
+    for turn in range(first, last):
+        p = receiver[turn]
         if len(image) > 0:
             directions(image[p], tiny, u_real, u_imag)
         for i in range(channels * cells):
@@ -169,7 +173,7 @@ def _vote_backward(
                 pictures[place] = across[2 * (d * cells + h)]
                 pictures[place + 1] = across[2 * (d * cells + h) + 1]
             centre[d], centre[width + d] = across[at_last], across[at_last + 1]
-        for e in range(offsets[p], offsets[p + 1]):
+        for e in range(offsets[turn], offsets[turn + 1]):
             real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
             start = 4 * width * sender[e]
             for d in range(0, width, lanes):
@@ -208,8 +212,8 @@ def _vote_backward(
                 along = 2 * width * sender[e] + d
                 about = along + width
                 store(sums, along, load(sums, along) + (a * re + b * im))
-                turn = turns * (a * im - b * re) + (by_x * y - by_y * x)
-                store(sums, about, load(sums, about) + turn)
+                swing = turns * (a * im - b * re) + (by_x * y - by_y * x)
+                store(sums, about, load(sums, about) + swing)
 
 
 def _features(x: Tensor, values: bool, vector: bool) -> NDArray[Any]:
@@ -237,7 +241,7 @@ def _rows(values: NDArray[Any]) -> NDArray[Any]:
 def _votes(edges: Edges, radial_samples: int, vector: bool) -> tuple[Any, ...]:
     factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
     log = edges.direction * (edges.distance * radial_samples)
-    return edges.offsets, edges.sender, factor, log
+    return edges.receiver, edges.offsets, edges.sender, factor, log
 
 
 def vote(

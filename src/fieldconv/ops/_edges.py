@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from fieldconv._compiled import kernel
 from fieldconv.ops.rings import ring_weights
 
 PADDING = 16  # numbers after the last edge, so that kernels may read whole vectors
@@ -55,10 +58,15 @@ class Geometry(NamedTuple):
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges sorted by receiver, and for each receiver by the pair of rings they lie between."""
+    """Edges sorted by receiver, and for each receiver by the pair of rings they lie between.
+
+    Receivers come in an order in which those that follow each other share most neighbours, which are then
+    still in the cache, however the vertices are numbered.
+    """
 
     bands: int  # pairs of neighbouring rings, at least 1
-    offsets: NDArray[np.int64]  # (n · bands + 1,) first edge of every receiver and band
+    receiver: NDArray[np.int32]  # (n,) the order of the receivers
+    offsets: NDArray[np.int64]  # (n · bands + 1,) first edge of every receiver in that order, and band
     sender: NDArray[np.int32]
     transport: NDArray[Any]  # (2, E + PADDING) w e^{iφ}, real and imaginary parts
     direction: NDArray[Any]  # (2, E + PADDING) e^{iθ}
@@ -76,27 +84,50 @@ class Edges:
         return list(itertools.pairwise(bounds))
 
 
+@kernel
+def _counting_sort(row: Any, rows: int) -> Any:
+    """Where each row begins, and the items in order of their rows."""
+    offsets = np.zeros(rows + 1, np.int64)
+    for item in range(len(row)):
+        offsets[row[item] + 1] += 1
+    for k in range(rows):
+        offsets[k + 1] += offsets[k]
+    order, free = np.empty(len(row), np.int64), offsets[:-1].copy()
+    for item in range(len(row)):
+        order[free[row[item]]] = item
+        free[row[item]] += 1
+    return offsets, order
+
+
 def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: torch.dtype) -> Edges:
-    sender, receiver = geometry.edge_index
+    ends: NDArray[np.int64] = geometry.edge_index.numpy()
+    if ends.size and not 0 <= ends.min() <= ends.max() < receivers:
+        raise ValueError(
+            f"edge_index joins points {ends.min()} to {ends.max()}, but there are features for {receivers}; "
+            "give one row of features per point of the surface."
+        )
+    graph = csr_matrix((np.ones(ends.shape[1], np.int8), (ends[1], ends[0])), shape=(receivers, receivers))
+    receiver = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    rank = np.empty(receivers, np.int64)
+    rank[receiver] = np.arange(receivers)
+
     distance = geometry.distance().to(dtype)
     lower, fraction = ring_weights(distance, rings, spacing)
     bands = max(rings - 1, 1)
-    row = receiver * bands + lower
-    order = torch.argsort(row, stable=True)
-    offsets = np.zeros(receivers * bands + 1, dtype=np.int64)
-    np.cumsum(torch.bincount(row, minlength=receivers * bands).numpy(), out=offsets[1:])
+    offsets, order = _counting_sort(rank[ends[1]] * bands + lower.numpy(), receivers * bands)
 
     def real(values: Tensor) -> NDArray[Any]:
-        padding = values.new_zeros(PADDING, dtype=dtype)
-        return torch.cat([values.to(dtype)[order], padding]).numpy()
+        array: NDArray[Any] = values.resolve_neg().to(dtype).numpy()
+        return np.concatenate([array[order], np.zeros(PADDING, array.dtype)])
 
     def split(values: Tensor) -> NDArray[Any]:
         return np.stack([real(values.real), real(values.imag)])
 
     return Edges(
         bands,
+        receiver,
         offsets,
-        sender.to(torch.int32)[order].numpy(),
+        ends[0].astype(np.int32)[order],
         split(geometry.weight * geometry.transport),
         split(geometry.direction()),
         real(fraction),

@@ -243,7 +243,7 @@ def match(
     return 0
 
 
-def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:
+def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 20, meshes: int = 40) -> int:
     """Train a small network to find the parts of animals, on two cores in under three minutes, and show it.
 
     $ fieldconv demo
@@ -262,7 +262,7 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
 
     began = time.monotonic()
     source = {"meshes": meshes, "vertices": 500, "species": ("biped", "quadruped", "bird", "octopus")}
-    network = {"samples": None, "blocks": 2, "width": 24, "echo_channels": 12, "echo_samples": 2, "rings": 4}
+    network = {"samples": None, "blocks": 2, "width": 32, "echo_channels": 12, "echo_samples": 2, "rings": 4}
     settings = RunSettings.assemble("segmentation", changes={**source, **network, "epochs": epochs})
     print(f"1. Making {meshes} creatures from code: each has its own triangulation, build and pose.")
     data = open_data(settings.source, "segmentation", settings.network.surface_settings, "train")

@@ -145,17 +145,16 @@ _MODERN: dict[str, Any] = {
     "weight_decay": 1e-4,
     "clip": 1.0,
     "average": 0.99,
-    "batch": 2,
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
-    "classification": {"epochs": 30, "label_smoothing": 0.2, "batch": 4},
+    "classification": {"epochs": 30, "label_smoothing": 0.2},
     "segmentation": {"epochs": 15, "label_smoothing": 0.2},
-    "correspondence": {"epochs": 40, "label_smoothing": 0.1, "batch": 1},
-    "matching": {"epochs": 20, "batch": 1},
+    "correspondence": {"epochs": 40, "label_smoothing": 0.1},
+    "matching": {"epochs": 20},
 }
 _TINY: dict[str, dict[str, Any]] = {
     "classification": {"epochs": 4, "batch": 4},
-    "segmentation": {"epochs": 4},
+    "segmentation": {"epochs": 4, "batch": 2},
     "correspondence": {"epochs": 4},
     "matching": {"epochs": 4, "positives": 128},
 }

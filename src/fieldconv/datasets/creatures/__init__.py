@@ -8,7 +8,7 @@ correspondences between any two samples of a species follow from it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from .difficulty import (
     named,
     place,
 )
+from .fuse import closest_approach, fuse
 from .pose import articulate, find_turns, grow, owners, skin_weights
 from .remesh import flip_slivers, triangulate
 from .skeleton import PARTS, Array, Skeleton
@@ -64,7 +65,7 @@ class CreatureSample:
     rest: NDArray[np.float64]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _skeleton(species: str) -> Skeleton:
     if species not in SKELETONS:
         raise ValueError(f"Unknown species {species!r}: choose one of {', '.join(SPECIES)}.")
@@ -106,14 +107,25 @@ def make_creature(
     rest, faces = triangulate(make_solid(skeleton), vertices, meshing, uneven=level.uneven)
     weights = skin_weights(skeleton, rest, faces)
     points, joints = grow(skeleton, rest, weights, posing, level.build)
-    turns = find_turns(skeleton, joints, posing, pose * level.pose)
-    points = articulate(skeleton, points, joints, weights, turns)
+    shape, contact = points, (np.inf, 0, 0)
+    for _ in range(12 if level.fused else 1):  # a fused creature takes the pose in which limbs come closest
+        turns = find_turns(skeleton, joints, posing, pose * level.pose)
+        posed = articulate(skeleton, shape, joints, weights, turns)
+        approach = closest_approach(posed, faces, rest) if level.fused else contact
+        if not level.fused or approach < contact:
+            points, contact = posed, approach
     faces = flip_slivers(points, faces)
+    if np.isfinite(contact[0]):
+        points, keep, faces = fuse(points, faces, *contact[1:])
+        points, rest = points[keep], rest[keep]
+        faces = flip_slivers(points, faces)
 
-    for amount, cut in ((level.holes, cut_holes), (level.cut, cut_plane)):
-        if amount:
-            keep, faces = cut(points, faces, damage, amount)  # type: ignore[operator]
-            points, rest = points[keep], rest[keep]
+    if level.holes:
+        keep, faces = cut_holes(points, faces, damage, level.holes)
+        points, rest = points[keep], rest[keep]
+    if level.cut:
+        keep, faces = cut_plane(points, faces, damage, level.cut)
+        points, rest = points[keep], rest[keep]
     if level.noise:
         points = add_noise(points, faces, damage, level.noise)
     points = place(points, damage, level)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import dijkstra
 
 from .remesh import random_turn, vertex_normals
 from .skeleton import Array, Skeleton
 from .solid import Faces
+from .topology import edge_graph, tidy
 
 Keep = NDArray[np.int64]
 
@@ -28,7 +28,7 @@ class Difficulty:
     uneven : how much the density of vertices varies (1: triangles of very different sizes).
     holes : number of round holes.
     cut : share of the surface cut away by a plane.
-    fused : number of places where two limbs that come close are joined by a bridge.
+    fused : whether two limbs that come close are joined by a bridge.
     missing : number of limbs left out of the solid.
     rotate : whether the mesh is turned at random.
     scale : largest factor by which it is enlarged or shrunk.
@@ -40,7 +40,7 @@ class Difficulty:
     uneven: float = 0.0
     holes: int = 0
     cut: float = 0.0
-    fused: int = 0
+    fused: bool = False
     missing: int = 0
     rotate: bool = False
     scale: float = 1.0
@@ -54,7 +54,7 @@ DIFFICULTIES: dict[str, Difficulty] = {
     "uneven": Difficulty(uneven=1.0),
     "holes": Difficulty(holes=4),
     "cut": Difficulty(cut=0.3),
-    "fused": Difficulty(fused=1),
+    "fused": Difficulty(fused=True),
     "missing": Difficulty(missing=1),
     "rotated": Difficulty(rotate=True),
     "scaled": Difficulty(rotate=True, scale=3.0),
@@ -69,15 +69,6 @@ def named(difficulty: str | Difficulty) -> Difficulty:
     if difficulty not in DIFFICULTIES:
         raise ValueError(f"Unknown difficulty {difficulty!r}: choose one of {', '.join(DIFFICULTIES)}.")
     return DIFFICULTIES[difficulty]
-
-
-def edge_graph(points: Array, faces: Faces) -> coo_array:
-    """Sparse symmetric matrix of edge lengths."""
-    ends = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
-    i, j = np.unique(ends, axis=0).T
-    length = np.linalg.norm(points[i] - points[j], axis=1)
-    count = len(points)
-    return coo_array((np.tile(length, 2), (np.append(i, j), np.append(j, i))), (count, count)).tocsr()
 
 
 def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> NDArray[np.bool_]:
@@ -97,37 +88,6 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
     return removed
 
 
-def _clean(points: Array, faces: Faces) -> tuple[Keep, Faces]:
-    """Largest component without pinched vertices; give the vertices kept and the renumbered faces."""
-    while True:
-        count = len(points)
-        # Corners of one vertex that hang together through edges form one fan; keep the largest fan.
-        corner = np.arange(3 * len(faces)).reshape(-1, 3)
-        start, end = faces, np.roll(faces, -1, axis=1)
-        key = np.minimum(start, end) * count + np.maximum(start, end)
-        order = np.argsort(key.ravel(), kind="stable")
-        same = key.ravel()[order][1:] == key.ravel()[order][:-1]
-        one, two = order[:-1][same], order[1:][same]
-        follow = np.roll(corner, -1, axis=1).ravel()
-        links = np.concatenate([np.stack([one, follow[two]]), np.stack([follow[one], two])], axis=1)
-        n = corner.size
-        fan = connected_components(coo_array((np.ones(links.shape[1]), links), (n, n)), directed=False)[1]
-        vertex = faces.ravel()
-        sizes = np.bincount(fan)
-        best = np.zeros(count, np.int64)
-        np.maximum.at(best, vertex, sizes[fan] * (n + 1) + fan)
-        bad = (best[vertex] != sizes[fan] * (n + 1) + fan).reshape(-1, 3).any(axis=1)
-        if not bad.any():
-            break
-        faces = faces[~bad]
-    graph = coo_array((np.ones(faces.size), (faces.ravel(), np.roll(faces, 1, 1).ravel())), (count, count))
-    component = connected_components(graph, directed=False)[1]
-    largest = np.bincount(component[faces[:, 0]]).argmax()
-    faces = faces[component[faces[:, 0]] == largest]
-    keep = np.unique(faces)
-    return keep, np.searchsorted(keep, faces)
-
-
 def cut_holes(points: Array, faces: Faces, rng: np.random.Generator, number: int) -> tuple[Keep, Faces]:
     """Remove discs, each about 1 to 3 % of the surface."""
     graph = edge_graph(points, faces)
@@ -137,7 +97,7 @@ def cut_holes(points: Array, faces: Faces, rng: np.random.Generator, number: int
     for centre in rng.choice(len(points), number, replace=False):
         radius = max(1.2 * size, np.sqrt(rng.uniform(0.01, 0.03) * area / np.pi))
         gone |= dijkstra(graph, indices=int(centre), limit=radius) <= radius
-    return _clean(points, faces[~gone[faces].any(axis=1)])
+    return tidy(len(points), faces[~gone[faces].any(axis=1)])
 
 
 def cut_plane(points: Array, faces: Faces, rng: np.random.Generator, share: float) -> tuple[Keep, Faces]:
@@ -145,14 +105,15 @@ def cut_plane(points: Array, faces: Faces, rng: np.random.Generator, share: floa
     direction = rng.standard_normal(3)
     height = points @ (direction / np.linalg.norm(direction))
     gone = height > np.quantile(height, 1 - share)
-    return _clean(points, faces[~gone[faces].any(axis=1)])
+    return tidy(len(points), faces[~gone[faces].any(axis=1)])
 
 
 def add_noise(points: Array, faces: Faces, rng: np.random.Generator, noise: float) -> Array:
     """Displace vertices along their normals by a normal deviate of ``noise`` mean edge lengths."""
     normal = vertex_normals(points, faces)
     size = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
-    return points + noise * size * np.clip(rng.standard_normal((len(points), 1)), -2.5, 2.5) * normal
+    deviate = np.clip(rng.standard_normal((len(points), 1)), -2.5, 2.5)
+    return np.asarray(points + noise * size * deviate * normal)
 
 
 def place(points: Array, rng: np.random.Generator, difficulty: Difficulty) -> Array:

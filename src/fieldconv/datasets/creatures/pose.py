@@ -17,9 +17,9 @@ Quaternion = Array
 def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
     """Share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
 
-    From the root outwards a vertex's share is divided among a bone and the limbs that hang from it, by how near
-    each is; then the shares spread along the surface, as heat does. So a vertex never follows a limb it is not
-    joined to, however close that limb may be at rest, and bends are smooth.
+    From the root outwards a vertex's share is divided among a bone and the limbs that hang from it, by how
+    near each is; then the shares spread along the surface, as heat does. So a vertex never follows a limb it
+    is not joined to, however close that limb may be at rest, and bends are smooth.
     """
     distance = bone_distances(make_solid(skeleton), rest)
     children: list[list[int]] = [[] for _ in skeleton.bones]
@@ -57,7 +57,9 @@ def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:
         rows += [one, two]
         columns += [two, one]
         weights += [cotangent / 2, cotangent / 2]
-    link = coo_array((np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))), (count, count))
+    link = coo_array(
+        (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))), (count, count)
+    )
     area = vertex_areas(points, faces)
     flow = diags_array(area + time * link.sum(axis=1)) - time * link
     spread = np.maximum(splu(flow.tocsc()).solve(area[:, None] * values), 0)
@@ -146,7 +148,7 @@ def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
     points = place[:, None] + s[:, None] * axis[:, None]
     radius = skeleton.radii[:, 1::2].min(axis=1)
     gap = np.linalg.norm(points[:, None, :, None] - points[None, :, None], axis=-1).min(axis=(2, 3))
-    return np.maximum(0, radius[:, None] + radius[None] - gap)
+    return np.asarray(np.maximum(0, radius[:, None] + radius[None] - gap))
 
 
 def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, strength: float) -> Array:

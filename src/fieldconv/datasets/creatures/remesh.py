@@ -1,12 +1,12 @@
 """Even, well-shaped triangles: split, collapse, flip and relax a closed mesh on the solid's surface.
 
-Half-edge ``h`` of triangle ``h // 3`` starts at vertex ``start[h]``; ``twin[h]`` is the same edge seen from the
-other triangle. Removed triangles have start −1, removed vertices have no half-edge.
+Half-edge ``h`` of triangle ``h // 3`` starts at vertex ``start[h]``; ``twin[h]`` is the same edge seen from
+the other triangle. Removed triangles have start −1, removed vertices have no half-edge.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,13 +57,13 @@ def make_net(points: Array, normals: Array, faces: Faces, room: int) -> Net:
     edge[start] = np.arange(len(start))
     used = np.array([count, len(faces)])
 
-    def roomy(array: NDArray[np.generic], more: int) -> NDArray[np.generic]:
+    def roomy(array: NDArray[Any], more: int) -> NDArray[Any]:
         return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
     return Net(
         roomy(points, room), roomy(normals, room), np.ones(count + room), roomy(edge, room),
         roomy(start, 6 * room), roomy(twin, 6 * room), used,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def net_arrays(net: Net) -> tuple[Array, Faces]:
@@ -96,9 +96,7 @@ def _quality(net: Net, i: int, j: int, k: int) -> float:
         facing = min(facing, cosine)
         mean += cosine / 3.0
     facing = min(mean - 0.3, facing - 0.1)
-    if facing < 0.0:
-        return facing
-    return sine
+    return float(facing if facing < 0.0 else sine)
 
 
 @kernel
@@ -106,7 +104,7 @@ def _ratio(net: Net, i: int, j: int) -> float:
     """Edge length over wanted edge length."""
     p, q = net.point[i], net.point[j]
     dx, dy, dz = p[0] - q[0], p[1] - q[1], p[2] - q[2]
-    return np.sqrt(dx * dx + dy * dy + dz * dz) / (0.5 * (net.size[i] + net.size[j]))
+    return float(np.sqrt(dx * dx + dy * dy + dz * dz) / (0.5 * (net.size[i] + net.size[j])))
 
 
 @kernel
@@ -127,8 +125,8 @@ def edge_ratios(net: Net) -> tuple[Index, Array]:
 def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) -> bool:
     """Whether vertex a = start of ``h`` may be pulled onto the end b.
 
-    The topology stays, no edge grows beyond ``longest``, no triangle falls below quality ``least`` unless there
-    was a worse one before, no vertex is left with fewer than ``fewest`` triangles.
+    The topology stays, no edge grows beyond ``longest``, no triangle falls below quality ``least`` unless
+    there was a worse one before, no vertex is left with fewer than ``fewest`` triangles.
     """
     start, twin = net.start, net.twin
     a, b = start[h], start[twin[h]]
@@ -174,7 +172,7 @@ def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) ->
         g = twin[_previous(g)]
         if g == h:
             break
-    return after > max(min(least, before), 0.02)
+    return bool(after > max(min(least, before), 0.02))
 
 
 @kernel
@@ -200,9 +198,7 @@ def _collapse(net: Net, h: int) -> None:
 
 
 @kernel
-def collapse_edges(
-    net: Net, halves: Index, shortest: float, longest: float, least: float, most: int
-) -> int:
+def collapse_edges(net: Net, halves: Index, shortest: float, longest: float, least: float, most: int) -> int:
     """Collapse edges below ``shortest``, in the given order, at most ``most``; give their number."""
     done = 0
     for h in halves:
@@ -281,7 +277,7 @@ def split_edges(net: Net, solid: Solid, halves: Index, longest: float, most: int
 
 @kernel
 def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
-    """Flip edges while that makes the lesser quality, if between ``least`` and ``most``, of two triangles larger."""
+    """Flip edges while that improves the worse of two triangles, if its quality is in [least, most]."""
     done = 0
     start, twin = net.start, net.twin
     for _ in range(passes):
@@ -336,7 +332,7 @@ def _worst(net: Net, v: int) -> float:
         e = net.twin[_previous(e)]
         if e == net.edge[v]:
             break
-    return least
+    return float(least)
 
 
 @kernel
@@ -450,7 +446,7 @@ def random_turn(rng: np.random.Generator) -> Array:
     """A random rotation matrix."""
     q, r = np.linalg.qr(rng.standard_normal((3, 3)))
     q *= np.sign(np.diag(r))
-    return q * np.linalg.det(q)
+    return np.asarray(q * np.linalg.det(q))
 
 
 def _wanted_size(area: Array, thick: Array, unevenness: Array, vertices: int) -> tuple[float, float]:
@@ -473,7 +469,7 @@ def vertex_areas(points: Array, faces: Faces) -> Array:
     """A third of the area of the triangles about each vertex."""
     p, q, r = points[faces.T]
     area = np.linalg.norm(np.cross(q - p, r - p), axis=1) / 6
-    return np.bincount(faces.ravel(), np.repeat(area, 3), len(points))
+    return np.bincount(faces.ravel(), np.repeat(area, 3), len(points)).astype(float)
 
 
 def least_angle(points: Array, faces: Faces) -> float:
@@ -490,7 +486,7 @@ def vertex_normals(points: Array, faces: Faces) -> Array:
     p, q, r = points[faces.T]
     normal = np.zeros_like(points)
     np.add.at(normal, faces.ravel(), np.repeat(np.cross(q - p, r - p), 3, axis=0))
-    return normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300)
+    return np.asarray(normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300))
 
 
 def flip_slivers(points: Array, faces: Faces) -> Faces:
@@ -540,7 +536,7 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     waves, phases = 2.5 * rng.standard_normal((4, 3)), rng.uniform(0, 2 * np.pi, 4)
 
     def unevenness(points: Array) -> Array:
-        return np.exp(uneven * np.cos(points @ waves.T + phases).sum(axis=1) / 2)
+        return np.asarray(np.exp(uneven * np.cos(points @ waves.T + phases).sum(axis=1) / 2))
 
     points, faces = _genus_zero(solid, vertices, rng)
     cap, factor = _wanted_size(
@@ -561,7 +557,7 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
 
     def sorted_edges() -> NDArray[np.int64]:
         half, ratio = edge_ratios(net)
-        return half[np.argsort(ratio, kind="stable")]
+        return np.asarray(half[np.argsort(ratio, kind="stable")])
 
     resize()
     for shortest in (0.3, 0.5, 0.65, 0.75):
@@ -586,7 +582,7 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
         relax(net, solid, 2)
         mend(net, solid, 0.5, 2)
         flip_edges(net, 2, -np.inf, 1.0)
-        if count() == vertices and mend(net, solid, 0.5, 2) == 0:
+        if count() == vertices and (mend(net, solid, 0.5, 2) == 0 or attempt >= 5):
             break
         if attempt < 9 and count() <= vertices:
             collapse_slivers(net, 0.36)

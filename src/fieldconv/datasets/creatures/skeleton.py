@@ -111,6 +111,10 @@ class Skeleton:
         return Skeleton([Bone(**{**vars(bone), "parent": int(number[bone.parent])}) for bone in bones])
 
 
+def _pair_of_radii(value: Radius) -> tuple[float, float]:
+    return value if isinstance(value, tuple) else (value, value)
+
+
 def _pair(value: Limit) -> tuple[float, float]:
     return value if isinstance(value, tuple) else (-value, value)
 
@@ -158,9 +162,7 @@ class Sketch:
 
         ``pitch``, ``yaw`` and ``roll`` turn about y, z and x; ``hinge`` about any axis.
         """
-        radii = (*(start if isinstance(start, tuple) else (start, start)),) + (
-            *(end if isinstance(end, tuple) else (end, end)),
-        )
+        radii = (*_pair_of_radii(start), *_pair_of_radii(end))
         if blend is None:
             blend = 0.9 * min(radii[:2])
         turns = [
@@ -172,7 +174,7 @@ class Sketch:
             axis = np.asarray(hinge[0], float)
             turns.insert(0, (_triple(axis / np.linalg.norm(axis)), hinge[1], hinge[2]))
         along = np.subtract(tail, head)
-        if np.linalg.norm(np.cross(thin, along)) < 1e-3 * np.linalg.norm(along):
+        if np.linalg.norm(np.cross(np.asarray(thin, float), along)) < 1e-3 * np.linalg.norm(along):
             thin = (1, 0, 0)  # a round bone along z: any cross direction will do
         number = -1 if parent is None else list(self._bones).index(parent)
         self._bones[name] = Bone(
@@ -215,7 +217,7 @@ class Sketch:
             # A reflection turns rotations about axes in its plane the other way.
             turns = tuple(((-ax, ay, -az), least, most) for (ax, ay, az), least, most in bone.turns)
             self._bones[twin] = Bone(
-                twin, bone.part, names.index(parent), *(_flip(p) for p in (bone.head, bone.tail)), bone.radii,
+                twin, bone.part, names.index(parent), _flip(bone.head), _flip(bone.tail), bone.radii,
                 _flip(bone.thin), bone.swell, bone.blend, turns, bone.follows,
             )  # fmt: skip
 

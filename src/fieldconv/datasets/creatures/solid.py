@@ -71,8 +71,8 @@ def bone_distance(solid: Solid, b: int, x: float, y: float, z: float) -> float:
     slope = np.sqrt(a * a + w * w + t * t)
     depth = -min(width, thickness)  # no point of the bone is deeper
     if slope * cap < 1e-9:
-        return depth
-    return max(level * (level - 1.0) / slope, depth)
+        return float(depth)
+    return float(max(level * (level - 1.0) / slope, depth))
 
 
 @kernel
@@ -107,8 +107,10 @@ def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
 
 
 @kernel
-def project(solid: Solid, point: Array, distance: Array, steps: int, reach: float) -> tuple[float, float, float]:
-    """Move a point onto the surface by Newton steps, in place; give the unit normal, a mean over ``reach``."""
+def project(
+    solid: Solid, point: Array, distance: Array, steps: int, reach: float
+) -> tuple[float, float, float]:
+    """Move a point onto the surface by Newton steps, in place; give the normal, a mean over ``reach``."""
     eps = 1e-6
     for _ in range(steps):
         x, y, z = point[0], point[1], point[2]

@@ -258,16 +258,8 @@ def milliseconds(time: float) -> str:
 
 
 def show_conv() -> None:
-    rows = table(
-        "FieldConv, forward and backward",
-        "size",
-        "per edge",
-        "fieldconv",
-        "faster",
-        "memory",
-        "memory",
-        "leaner",
-    )
+    columns = "size", "per edge", "fieldconv", "faster", "per edge", "fieldconv", "leaner"
+    rows = table("FieldConv, forward and backward: time and memory", *columns)
     for name, case in CONV.items():
         slow, fast = race(conv_pass(True, **case), conv_pass(False, **case), rounds=2, each=5)
         much, little = (memory("conv", baseline=baseline, **case)[0] for baseline in (True, False))
@@ -359,7 +351,7 @@ def show_growth(plot: Path | None) -> None:
     )
     for name, values in sweeps.items():
         for value in values:
-            case = {**base, name: value}
+            case = {**base, "out_channels": 32, name: value}
             run = conv_pass(False, **case)
             run()
             taken = min(seconds(run) for _ in range(5))

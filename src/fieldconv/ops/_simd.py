@@ -3,6 +3,8 @@
 LLVM maps a `Line` to whatever vector registers the processor has. Written out this way because numba will
 not keep an array of running sums in registers by itself, nor turn longer loops into vector arithmetic,
 which is worth a factor of three here. ``+ - *`` work on lines, and on a line and a number.
+
+After a change here touch the files of the kernels: numba knows its cached code by their dates alone.
 """
 
 # mypy: disable-error-code="misc, untyped-decorator"

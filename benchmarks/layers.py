@@ -7,7 +7,7 @@ is written as research code is: a tensor with a row per edge for every channel, 
 index-added, and multiplied elementwise with the filter bank. Surfaces are random points on a flat torus, in
 random order, so that neighbours are far apart in memory. Memory is the growth of the peak resident size of a
 fresh process over one pass. The baseline of a whole training step would not fit into most machines; its time
-is the sum over the network's convolutions and ECHO layers, each run alone, which flatters it. On a machine
+is the sum over the network's convolutions and ECHO layers, each run alone, without the rest. On a machine
 that others use at the same time, --busy counts processor time on one core instead of time on the clock.
 """
 

@@ -161,13 +161,13 @@ def test_the_commands(tmp_path, capsys):
     out = str(tmp_path / "out")
     arguments = ["datasets", "make", "creatures", out, "--task", "segmentation", "--meshes", "3"]
     assert main([*arguments, "--vertices", "250", "--species", "snake"]) == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     assert "own folder, segmentation" in text
     assert "torso" in text
     assert "Everything is as it should be." in text
     (tmp_path / "out" / "train" / "snake-0.txt").write_text("0\n1\n")
     assert main(["datasets", "check", out]) == 1
-    assert "snake-0.txt: has 2 labels; expected 250" in capsys.readouterr().out
+    assert "snake-0.txt: has 2 labels; expected 250" in " ".join(capsys.readouterr().out.split())
     assert main([*arguments, "--vertices", "250"]) == 1
     assert "not empty" in capsys.readouterr().err
 

@@ -104,6 +104,7 @@ def test_kept_under_inference_mode(sorts) -> None:
 
 
 def test_freed_with_the_surface() -> None:
+    gc.collect()  # what earlier tests have left
     surface = flat_surface(10)
     before = len(_edges._entries)
     run(surface)

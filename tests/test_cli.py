@@ -109,7 +109,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
         "precompute",
         str(meshes),
         "--radius",
-        "0.4",
+        "0.25",
         "--workers",
         "1",
         "--cache",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -110,7 +111,7 @@ def precompute(
     pool = ProcessPoolExecutor(
         workers,
         mp_context=get_context("spawn"),
-        initializer=_limit_threads,
+        initializer=_start_worker,
         initargs=(max(cores // workers, 1),),
     )
     try:
@@ -130,6 +131,8 @@ def precompute(
                     progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
+        for worker in active_children():  # entries are written whole or not at all
+            worker.terminate()
         raise
     pool.shutdown()
     made = len(paths) - skipped - len(problems)
@@ -140,10 +143,11 @@ def precompute(
     return 1 if problems else 0
 
 
-def _limit_threads(count: int) -> None:
+def _start_worker(threads: int) -> None:
     import torch
 
-    torch.set_num_threads(count)
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 
 
 def _prepare(path: Path, settings: SurfaceSettings, cache: Path | None) -> tuple[bool, str]:

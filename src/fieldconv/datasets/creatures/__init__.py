@@ -30,7 +30,7 @@ from .fuse import closest_approach, fuse
 from .pose import articulate, find_turns, grow, owners, skin_weights
 from .remesh import flip_slivers, triangulate
 from .skeleton import PARTS, Array, Skeleton
-from .solid import make_solid, project_all
+from .solid import Faces, make_solid, project_all
 from .species import SKELETONS
 
 __all__ = [
@@ -105,21 +105,12 @@ def make_creature(
     meshing, posing, damage = (np.random.default_rng((seed, number, stream)) for stream in range(3))
     skeleton = whole.without(missing_limbs(whole, damage, level.missing)) if level.missing else whole
     rest, faces = triangulate(make_solid(skeleton), vertices, meshing, uneven=level.uneven)
-    weights = skin_weights(skeleton, rest, faces)
-    points, joints = grow(skeleton, rest, weights, posing, level.build)
-    shape, contact = points, (np.inf, 0, 0)
-    for _ in range(12 if level.fused else 1):  # a fused creature takes the pose in which limbs come closest
-        turns = find_turns(skeleton, joints, posing, pose * level.pose)
-        posed = articulate(skeleton, shape, joints, weights, turns)
-        approach = closest_approach(posed, faces, rest) if level.fused else contact
-        if not level.fused or approach < contact:
-            points, contact = posed, approach
+    points, contact = _pose(skeleton, rest, faces, posing, level, pose * level.pose)
     faces = flip_slivers(points, faces)
     if np.isfinite(contact[0]):
         points, keep, faces = fuse(points, faces, *contact[1:])
         points, rest = points[keep], rest[keep]
         faces = flip_slivers(points, faces)
-
     if level.holes:
         keep, faces = cut_holes(points, faces, damage, level.holes)
         points, rest = points[keep], rest[keep]
@@ -131,6 +122,30 @@ def make_creature(
     points = place(points, damage, level)
     labels = skeleton.part[owners(skeleton, rest)]
     return CreatureSample(Mesh(points, faces, name=f"{name}-{seed}"), number, labels, rest)
+
+
+def _pose(
+    skeleton: Skeleton,
+    rest: Array,
+    faces: Faces,
+    rng: np.random.Generator,
+    level: Difficulty,
+    strength: float,
+) -> tuple[Array, tuple[float, int, int]]:
+    """Posed points and, if limbs are to be fused, the distance and the vertices of the contact."""
+    contact = (np.inf, 0, 0)
+    if not level.build and not strength:
+        return rest, closest_approach(rest, faces, rest) if level.fused else contact
+    weights = skin_weights(skeleton, rest, faces)
+    grown, joints = grow(skeleton, rest, weights, rng, level.build)
+    points = grown
+    for _ in range(12 if level.fused else 1):  # a fused creature takes the pose in which limbs come closest
+        turns = find_turns(skeleton, joints, rng, strength)
+        posed = articulate(skeleton, grown, joints, weights, turns)
+        approach = closest_approach(posed, faces, rest) if level.fused else contact
+        if approach <= contact:
+            points, contact = posed, approach
+    return points, contact
 
 
 @lru_cache(maxsize=64)

@@ -429,15 +429,15 @@ def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
 
 
 @kernel
-def thickness(solid: Solid, points: Array) -> Array:
-    """How thick the solid is about each point: the girth of the nearest bones, growing away from them."""
+def longest_edge(solid: Solid, points: Array) -> Array:
+    """The edge length that still resolves the solid at each point; it grows away from thin bones."""
     result = np.empty(len(points))
     distance = np.empty(len(solid.parent))
     for i in range(len(points)):
         field(solid, points[i, 0], points[i, 1], points[i, 2], distance)
         least = np.inf
         for b in range(len(solid.parent)):
-            least = min(least, solid.girth[b] + 0.4 * max(distance[b], 0.0))
+            least = min(least, 1.4 * solid.girth[b] + 0.5 * max(distance[b], 0.0))
         result[i] = least
     return result
 
@@ -449,14 +449,18 @@ def random_turn(rng: np.random.Generator) -> Array:
     return np.asarray(q * np.linalg.det(q))
 
 
-def _wanted_size(area: Array, thick: Array, unevenness: Array, vertices: int) -> tuple[float, float]:
-    """The (cap, factor) for which edges of factor · min(cap, 1.4 · thickness) take ``vertices`` vertices."""
+def _sizes(length: float, longest: Array, uneven: Array) -> Array:
+    """Wanted edge lengths; thin parts allow no great ones, however uneven."""
+    return np.asarray(np.minimum(length * uneven, longest * np.minimum(uneven, 1.2)))
 
-    def count(cap: float) -> float:
-        size = np.minimum(cap, 1.4 * thick) * unevenness
-        return float((area / (0.866 * size**2)).sum())
 
-    low, high = 1e-4, 10.0
+def _edge_lengths(area: Array, longest: Array, uneven: Array, vertices: int) -> tuple[float, float]:
+    """The (length, factor) for which `_sizes` takes that many vertices."""
+
+    def count(length: float) -> float:
+        return float((area / (0.866 * _sizes(length, longest, uneven) ** 2)).sum())
+
+    low, high = 1e-4, 1e2
     if count(high) > vertices:
         return high, float(np.sqrt(count(high) / vertices))
     for _ in range(50):
@@ -539,12 +543,12 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
         return np.asarray(np.exp(uneven * np.cos(points @ waves.T + phases).sum(axis=1) / 2))
 
     points, faces = _genus_zero(solid, vertices, rng)
-    cap, factor = _wanted_size(
-        vertex_areas(points, faces), thickness(solid, points), unevenness(points), vertices
+    length, factor = _edge_lengths(
+        vertex_areas(points, faces), longest_edge(solid, points), unevenness(points), vertices
     )
 
     def sizes(points: Array) -> Array:
-        return np.asarray(factor * np.minimum(cap, 1.4 * thickness(solid, points)) * unevenness(points))
+        return factor * _sizes(length, longest_edge(solid, points), unevenness(points))
 
     normals = project_all(solid, points, 4, BLUR * sizes(points))
     net = make_net(points, normals, faces, vertices)

@@ -32,12 +32,14 @@ class Solid(NamedTuple):
     radii: Array
     swell: Array
     blend: Array
-    girth: Array  # perimeter / 2π, half-way
+    girth: Array  # mean radius half-way; the stout are counted less stout, so that they stay round
     bound: Array  # radius of a ball about the middle that holds the bone
 
 
 def make_solid(skeleton: Skeleton) -> Solid:
     middle = (skeleton.radii[:, :2] + skeleton.radii[:, 2:]) / 2 * (1 + skeleton.swell[:, None])
+    girth = middle.mean(axis=1)
+    usual = np.median(girth)
     return Solid(
         skeleton.parent.astype(np.int64),
         skeleton.head,
@@ -46,7 +48,7 @@ def make_solid(skeleton: Skeleton) -> Solid:
         skeleton.radii,
         skeleton.swell,
         skeleton.blend,
-        middle.mean(axis=1),
+        np.where(girth > usual, usual + 0.35 * (girth - usual), girth),
         skeleton.length / 2 + np.maximum(skeleton.radii.max(axis=1), middle.max(axis=1)),
     )
 

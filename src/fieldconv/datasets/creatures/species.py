@@ -615,7 +615,7 @@ def turtle() -> Skeleton:
         yaw=20,
         roll=15,
     )
-    s.bone("tail", "shell", "tail", (-0.48, 0, 0.2), (-0.66, 0, 0.16), 0.05, 0.022, yaw=30, pitch=10)
+    s.bone("tail", "shell", "tail", (-0.34, 0, 0.2), (-0.58, 0, 0.16), 0.055, 0.022, yaw=30, pitch=10)
     return s.skeleton()
 
 

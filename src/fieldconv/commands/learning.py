@@ -94,6 +94,8 @@ def train(
 
     from fieldconv.training.runs import open_test, train_run
 
+    where = settings.source.data or "embedded creatures"
+    print(f"Preparing {where} for {task}; prepared meshes are kept for the next time.", file=sys.stderr)
     model = train_run(settings, out, resume=resume)
     data, problem = open_test(settings.source, task, model.config.surface_settings)
     if data is None:

@@ -13,7 +13,7 @@ from tests.training.blobs import blob, blobs, tiny_network
 
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.models import FCNet
-from fieldconv.training import CheckpointError, match, predict, train
+from fieldconv.training import CheckpointError, evaluate, match, predict, train
 from fieldconv.training.api import adopt
 from fieldconv.training.checkpoint import load_pretrained
 
@@ -57,6 +57,17 @@ def test_save_pretrained_keeps_the_template(tmp_path: Path) -> None:
     found = FCNet.from_pretrained(tmp_path).template
     assert found is not None
     assert np.array_equal(found.vertices, data.template.vertices)  # type: ignore[union-attr]
+
+
+def test_another_template_is_refused() -> None:
+    data = blobs("correspondence", count=1)
+    model = tiny_network("correspondence", data)
+    adopt(model, data)
+    template = model.template
+    assert template is not None
+    model.template = Mesh(template.vertices[::-1], template.faces)
+    with pytest.raises(ValueError, match="template is not the one"):
+        evaluate(model, data)
 
 
 @pytest.mark.parametrize(

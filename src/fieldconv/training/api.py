@@ -129,6 +129,12 @@ def check_fit(model: FCNet, data: Any) -> None:
             f"{', '.join(data.class_names)}"
         )
 
+    one, two = model.template, data.template
+    if one is not None and two is not None and not np.array_equal(one.vertices, two.vertices):
+        raise ValueError(
+            "the data's template is not the one the network was trained with, so its vertices mean other points"
+        )
+
 
 def prepared_for(model: FCNet, data: Any) -> Any:
     """The data as the network needs it: the same radius, samples and features."""

@@ -132,7 +132,7 @@ def check_fit(model: FCNet, data: Any) -> None:
     one, two = model.template, data.template
     if one is not None and two is not None and not np.array_equal(one.vertices, two.vertices):
         raise ValueError(
-            "the data's template is not the one the network was trained with, so its vertices mean other points"
+            "the data's template is not the one the network was trained with; its vertices are other points"
         )
 
 

@@ -522,7 +522,7 @@ BAD = {
     "huge.stl": (b"\0" * 80 + b"\xff\xff\xff\xff" + b"\0" * 50, "truncated"),
     "none.stl": (b"\0" * 84, "no faces"),
     "notglb.glb": ("hello", "not a whole GLB"),
-    "mesh.fbx": ("hello", "unknown mesh format '.fbx'; use one of .glb, .obj, .off, .ply, .stl"),
+    "mesh.fbx": ("hello", "unknown mesh format '.fbx'; use one of .obj, .off, .ply, .stl, .glb"),
     "mesh": ("hello", "unknown mesh format"),
 }
 

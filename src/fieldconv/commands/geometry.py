@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 
 import tyro
 
+from fieldconv.geometry.meshfiles import meshes_below
 from fieldconv.settings import SurfaceSettings
 
 Meshes = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="MESH [MESH ...]")]
-MESH_SUFFIXES = (".obj", ".off", ".ply", ".stl", ".glb")
 
 
 def info(mesh: Meshes, /, radius: float = 0.2) -> int:
@@ -91,11 +91,7 @@ def precompute(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in MESH_SUFFIXES and p.is_file())
-    if not folder.is_dir():
-        raise FileNotFoundError(2, "no such folder", str(folder))
-    if not paths:
-        raise ValueError(f"{folder} holds no meshes ({', '.join(MESH_SUFFIXES)})")
+    paths = meshes_below(folder)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = min(workers or cores, len(paths))
     skipped, problems = 0, []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import tyro
 
+from fieldconv.geometry.meshfiles import meshes_below
 from fieldconv.models.config import FCNetConfig, Preset, Task
 from fieldconv.settings import SurfaceSettings
 from fieldconv.tasks.presets import Machine, TrainingConfig
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from fieldconv.tasks.base import Evaluation
     from fieldconv.training.prediction import Prediction
 
-MESH_SUFFIXES = (".obj", ".off", ".ply", ".stl", ".glb")
 UNSET: Literal["preset"] = "preset"
 Run = Annotated[Path, tyro.conf.arg(metavar="RUN"), tyro.conf.Positional]
 
@@ -286,7 +286,7 @@ Look at
   {out / "shapes"}   coloured PLY meshes for any 3-D program
 
 Try next
-  fieldconv view {out / "shapes"}/*.ply
+  fieldconv view {out / "shapes"}/*.ply --up z
   fieldconv predict {out} YOUR_MESH.obj --out result
   fieldconv train segmentation --data YOUR_FOLDER --out run
   fieldconv datasets make creatures YOUR_FOLDER        (shows how to lay out your own meshes)""")
@@ -354,10 +354,7 @@ def _mesh_paths(given: Sequence[Path]) -> list[Path]:
     paths: list[Path] = []
     for path in given:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in MESH_SUFFIXES and p.is_file())
-            if not inside:
-                raise ValueError(f"{path} holds no meshes ({', '.join(MESH_SUFFIXES)})")
-            paths += inside
+            paths += meshes_below(path)
         elif path.suffix.lower() in (".txt", ".lst"):
             lines = (line.strip() for line in path.read_text().splitlines())
             paths += [path.parent / line for line in lines if line and not line.startswith("#")]

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from fieldconv.datasets.problems import DatasetError
 from fieldconv.geometry.mesh import Mesh, MeshError
+from fieldconv.geometry.meshfiles import MESH_SUFFIXES
 from fieldconv.geometry.sampling import nearest_samples
 
 Ints = NDArray[np.int64]
 Task = Literal["classification", "segmentation", "correspondence", "matching"]
 TASKS: tuple[Task, ...] = get_args(Task)
-MESH_SUFFIXES = (".obj", ".off", ".ply", ".stl", ".glb")
 
 
 class Sample(NamedTuple):

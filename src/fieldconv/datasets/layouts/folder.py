@@ -27,7 +27,6 @@ from typing import TypeVar
 import numpy as np
 
 from fieldconv.datasets.collection import (
-    MESH_SUFFIXES,
     TASKS,
     Collection,
     Ints,
@@ -55,6 +54,7 @@ from fieldconv.datasets.parallel import attempt
 from fieldconv.datasets.problems import DatasetError
 from fieldconv.datasets.splits import check_split, split_groups
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.meshfiles import MESH_SUFFIXES
 
 Result = TypeVar("Result")
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fieldconv.datasets.collection import (
-    MESH_SUFFIXES,
     Collection,
     Item,
     Sample,
@@ -26,6 +25,7 @@ from fieldconv.datasets.collection import (
 from fieldconv.datasets.labels import LABEL_SUFFIXES, read_integers, vertex_labels
 from fieldconv.datasets.problems import DatasetError
 from fieldconv.datasets.splits import check_split
+from fieldconv.geometry.meshfiles import MESH_SUFFIXES
 
 PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot")
 HINT = (

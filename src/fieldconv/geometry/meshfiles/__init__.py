@@ -28,9 +28,21 @@ from fieldconv._io import atomic_path
 from . import glb, obj, off, ply, stl
 from .common import Contents, MeshError
 
-__all__ = ["Contents", "MeshError", "read", "write"]
+__all__ = ["MESH_SUFFIXES", "Contents", "MeshError", "meshes_below", "read", "write"]
 
-_FORMATS = {".glb": glb, ".obj": obj, ".off": off, ".ply": ply, ".stl": stl}
+_FORMATS = {".obj": obj, ".off": off, ".ply": ply, ".stl": stl, ".glb": glb}
+MESH_SUFFIXES = tuple(_FORMATS)
+
+
+def meshes_below(folder: Path) -> list[Path]:
+    """All mesh files in a folder and the folders in it, sorted; hidden ones are left alone."""
+    if not folder.is_dir():
+        raise MeshError(f"{folder} is not a folder; check its name")
+    found = (p for p in folder.rglob("*") if p.suffix.lower() in MESH_SUFFIXES)
+    meshes = sorted(p for p in found if p.is_file() and not p.name.startswith("."))
+    if not meshes:
+        raise MeshError(f"{folder} holds no meshes ({', '.join(MESH_SUFFIXES)})")
+    return meshes
 
 
 def read(path: str | Path) -> Contents:

@@ -129,16 +129,42 @@ def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(array, types.intp, value), generate
 
 
+def _pick(builder: Any, first: Any, second: Any, picks: tuple[int, int, int, int]) -> Any:
+    """In every four lanes, those picked from the four of ``first`` (0 … 3) and of ``second`` (4 … 7)."""
+    lanes = first.type.count
+    order = [start + pick % 4 + pick // 4 * lanes for start in range(0, lanes, 4) for pick in picks]
+    return _shuffle(builder, first, second, order)
+
+
 @intrinsic
 def load_quads(typing: Any, array: Any, index: Any) -> Any:
-    """Four lines from numbers in groups of four: the first of each group, the second, …"""
+    """Four lines from numbers in groups of four: the first of each group, the second, …
+
+    As 4 × 4 transposes side by side, since numbers move fastest within four lanes.
+    """
     line = Line(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(context.get_value_type(array.dtype), 4 * line.lanes)
-        address = _address(context, builder, signature.args[0], args[0], args[1], vector)
-        groups = builder.load(address, align=array.dtype.bitwidth // 8)
-        lines = [_shuffle(builder, groups, groups, list(range(k, 4 * line.lanes, 4))) for k in range(4)]
+        group = ir.VectorType(context.get_value_type(array.dtype), 4)
+        start = _address(context, builder, signature.args[0], args[0], args[1], group)
+
+        def groups(first: int, step: int) -> Any:
+            """Every so many-th group from the first on, in one line."""
+            if step == line.lanes:
+                address = builder.gep(start, [ir.Constant(_INT, first)])
+                return builder.load(address, align=array.dtype.bitwidth // 8)
+            even, odd = groups(first, 2 * step), groups(first + step, 2 * step)
+            width = even.type.count
+            lanes = [
+                4 * k + lane + part for k in range(width // 4) for part in (0, width) for lane in range(4)
+            ]
+            return _shuffle(builder, even, odd, lanes)
+
+        a, b, c, d = (groups(first, 4) for first in range(4))
+        halves = [
+            (_pick(builder, a, b, half), _pick(builder, c, d, half)) for half in ((0, 4, 1, 5), (2, 6, 3, 7))
+        ]
+        lines = [_pick(builder, *half, ends) for half in halves for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
         return context.make_tuple(builder, signature.return_type, lines)
 
     return types.UniTuple(line, 4)(array, types.intp), generate

@@ -157,6 +157,7 @@ def _vote_backward(
     values, sums = features.ravel(), result.ravel()
     pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
+    further = np.empty(width, values.dtype)
     found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
     across = np.empty(2 * channels * cells, values.dtype)
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
@@ -178,10 +179,11 @@ def _vote_backward(
             start = 4 * width * sender[e]
             for d in range(0, width, lanes):
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
-                column, _ = _between(east * u + north * v + middle, end)
+                column, right = _between(east * u + north * v + middle, end)
                 row, below = _between(north * u - east * v + middle, end)
                 store(at, d, number(2 * side) * row + two * column)
                 store(lower, d, below)
+                store(further, d, right)
             for d in range(channels):
                 upper = load_four(pictures, d * size + int(at[d]))
                 rise = load_four(pictures, d * size + int(at[d]) + 2 * side) - upper
@@ -192,7 +194,7 @@ def _vote_backward(
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
                 a, b = real * a - imag * b, imag * a + real * b
                 x, y = east * u + north * v, north * u - east * v
-                _, right = _between(x + middle, end)
+                right = load(further, d)
                 left_re, left_im, right_re, right_im = load_quads(found, 4 * d)
                 left_re_by_y, left_im_by_y, right_re_by_y, right_im_by_y = load_quads(slope, 4 * d)
                 re_by_x, im_by_x = right_re - left_re, right_im - left_im

@@ -96,7 +96,7 @@ def make_creature(
     >>> sample.mesh.vertices.shape, sorted({PARTS[label] for label in sample.labels})
     ((500, 3), ['head', 'tentacle'])
     """
-    name = SPECIES[species] if isinstance(species, int) else species
+    name = species if isinstance(species, str) else SPECIES[species]
     whole = _skeleton(name)
     if not 250 <= vertices <= 50_000:
         raise ValueError(f"Cannot make a creature of {vertices} vertices: choose 250 to 50,000.")

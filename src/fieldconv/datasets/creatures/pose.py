@@ -43,7 +43,7 @@ def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
         share[:, limbs] = ease[:, 1:]
         share[:, b] = ease[:, 0]
     girth = np.median([np.mean(bone.radii) for bone in skeleton.bones if bone.turns])
-    return _spread(share, rest, faces, float(0.6 * girth) ** 2)
+    return _spread(share, rest, faces, float(1.2 * girth) ** 2)
 
 
 def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:

@@ -480,7 +480,7 @@ def least_angle(points: Array, faces: Faces) -> float:
     """The smallest angle of all triangles, in degrees."""
     p, q, r = points[faces.T]
     edges = np.stack([q - p, r - q, p - r])
-    edges /= np.linalg.norm(edges, axis=2, keepdims=True)
+    edges /= np.linalg.norm(edges, axis=2, keepdims=True) + 1e-300
     cosine = -(edges * np.roll(edges, 1, axis=0)).sum(axis=2)
     return float(np.degrees(np.arccos(np.clip(cosine.max(), -1, 1))))
 
@@ -525,7 +525,7 @@ def triangulate(
     have a sliver, or the wrong number of vertices, another lattice is tried.
     """
     best, found = -np.inf, None
-    for _ in range(5):
+    for _ in range(4):
         points, faces = _triangulate(solid, vertices, rng, uneven)
         score = least_angle(points, faces) - 100 * abs(len(points) - vertices)
         if score > best:
@@ -550,8 +550,11 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     def sizes(points: Array) -> Array:
         return factor * _sizes(length, longest_edge(solid, points), unevenness(points))
 
-    normals = project_all(solid, points, 4, BLUR * sizes(points))
-    net = make_net(points, normals, faces, vertices)
+    def begin(points: Array, faces: Faces, steps: int) -> Net:
+        size = sizes(points)
+        net = make_net(points, project_all(solid, points, steps, BLUR * size), faces, 2 * vertices)
+        net.size[: len(points)] = size
+        return net
 
     def resize() -> None:
         net.size[: net.used[0]] = sizes(net.point[: net.used[0]])
@@ -559,15 +562,16 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     def count() -> int:
         return int((net.edge[: net.used[0]] >= 0).sum())
 
-    def sorted_edges() -> NDArray[np.int64]:
+    def sorted_edges() -> Index:
         half, ratio = edge_ratios(net)
         return np.asarray(half[np.argsort(ratio, kind="stable")])
 
-    resize()
+    net = begin(points, faces, 1)
     for shortest in (0.3, 0.5, 0.65, 0.75):
         while collapse_edges(net, sorted_edges(), shortest, 1.4, 0.3, -1) > 0.05 * count():
             pass
         flip_edges(net, 3, -np.inf, 1.0)
+    net = begin(*net_arrays(net), 3)
     relax(net, solid, 3)
     for _ in range(4):
         resize()

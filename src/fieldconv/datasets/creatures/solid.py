@@ -19,7 +19,7 @@ from .skeleton import Array, Skeleton
 
 Faces = NDArray[np.int64]
 
-BLOCK = 8  # lattice cells along the side of a block that is looked at, or skipped, as a whole
+BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipped, as a whole
 
 
 class Solid(NamedTuple):

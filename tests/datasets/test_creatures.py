@@ -17,7 +17,7 @@ from fieldconv.datasets.creatures import (
     make_creature,
     template,
 )
-from fieldconv.datasets.creatures.fuse import _bridge
+from fieldconv.datasets.creatures.contact import _bridge
 from fieldconv.datasets.creatures.pose import _product, _rotate, skin_weights
 from fieldconv.datasets.creatures.remesh import least_angle, vertex_areas
 from fieldconv.datasets.creatures.skeleton import Sketch

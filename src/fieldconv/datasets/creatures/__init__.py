@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 
 from fieldconv.geometry.mesh import Mesh
 
+from .contact import closest_approach, fuse
 from .difficulty import (
     DIFFICULTIES,
     Difficulty,
@@ -26,7 +27,6 @@ from .difficulty import (
     named,
     place,
 )
-from .fuse import closest_approach, fuse
 from .pose import articulate, find_turns, grow, owners, skin_weights
 from .remesh import flip_slivers, triangulate
 from .skeleton import PARTS, Array, Skeleton

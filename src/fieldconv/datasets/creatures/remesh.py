@@ -500,6 +500,14 @@ def flip_slivers(points: Array, faces: Faces) -> Faces:
     return net_arrays(net)[1]
 
 
+def _is_closed(faces: Faces) -> bool:
+    """Whether each edge is used once in either direction."""
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    count = int(faces.max()) + 1
+    there, back = np.sort(start * count + end), np.sort(end * count + start)
+    return bool((there == back).all() and (np.diff(there) > 0).all())
+
+
 def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Faces]:
     """A lattice surface without handles and with enough vertices to choose from."""
     thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
@@ -509,7 +517,7 @@ def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[
         needed = np.sqrt(3.5 * vertex_areas(points, faces).sum() / vertices)
         if cell > 1.1 * needed:
             cell = needed * rng.uniform(0.9, 1.0)
-        elif len(points) - len(faces) // 2 == 2:
+        elif len(points) - len(faces) // 2 == 2 and _is_closed(faces):
             return points, faces
         else:  # a narrow gap was bridged, or a thin part torn: try another lattice
             cell *= 0.95

@@ -24,7 +24,8 @@ def closest_approach(points: Array, faces: Faces, rest: Array, *, most: int = 15
     some = np.linspace(0, len(points) - 1, min(most, len(points))).astype(int)
     scale = np.sqrt(vertex_areas(points, faces).sum())
     a, b = some[cKDTree(points[some]).query_pairs(0.6 * scale, output_type="ndarray").T]
-    far = np.linalg.norm(rest[a] - rest[b], axis=1) > 0.25 * scale
+    edge = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
+    far = np.linalg.norm(rest[a] - rest[b], axis=1) > max(0.25 * scale, 7 * edge)  # discs must not meet
     a, b = a[far], b[far]
     way = points[b] - points[a]
     gap = np.linalg.norm(way, axis=1) + 1e-12
@@ -39,7 +40,8 @@ def closest_approach(points: Array, faces: Faces, rest: Array, *, most: int = 15
 def fuse(points: Array, faces: Faces, a: int, b: int) -> tuple[Array, Index, Faces]:
     """Bend the surface about two vertices until they almost touch, and bridge the gap.
 
-    Gives the moved points, the vertices kept and the renumbered faces; the genus grows by one.
+    Gives the moved points, the vertices kept and the renumbered faces; the genus grows by one. In the
+    rare case that the surface about the two vertices is no disc, all is left as it was.
     """
     graph = edge_graph(points, faces)
     edge = float(graph.data.mean())
@@ -55,11 +57,13 @@ def fuse(points: Array, faces: Faces, a: int, b: int) -> tuple[Array, Index, Fac
         open_faces = gone[faces].any(axis=1)
         near = distance.argmin(axis=0)[faces].min(axis=1)
         loops = [_rim(faces[open_faces & (near == side)]) for side in (0, 1)]
-        if loops[0] is not None and loops[1] is not None and not set(loops[0]) & set(loops[1]):
+        if loops[0] is None or loops[1] is None:
+            continue
+        if not set(loops[0]) & set(loops[1]) and graph[loops[0]][:, loops[1]].nnz == 0:
             bridge = _bridge(moved, loops[0], loops[1])
             keep, rest = tidy(len(points), np.concatenate([faces[~open_faces], bridge]))
             return moved, keep, rest
-    raise RuntimeError("The contact could not be bridged.")
+    return points, np.arange(len(points)), faces
 
 
 def _rim(disc: Faces) -> list[int] | None:

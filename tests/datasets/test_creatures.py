@@ -1,7 +1,9 @@
 """Creatures: sound meshes, the same every time, whose ground truth is true."""
 
+import hashlib
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +23,7 @@ from fieldconv.datasets.creatures.contact import _bridge
 from fieldconv.datasets.creatures.pose import _product, _rotate, skin_weights
 from fieldconv.datasets.creatures.remesh import least_angle, vertex_areas
 from fieldconv.datasets.creatures.skeleton import Sketch
-from fieldconv.datasets.creatures.solid import bone_distances, lattice_surface, make_solid, project_all
+from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface, make_solid, project_all
 from fieldconv.datasets.creatures.species import SKELETONS
 from fieldconv.datasets.creatures.topology import edge_graph, tidy
 
@@ -97,8 +99,6 @@ def test_another_process_gives_the_same_bytes(samples):
         "s = make_creature('hand', 5, vertices=600);"
         "print(hashlib.sha256(s.mesh.vertices.tobytes() + s.mesh.faces.tobytes()).hexdigest())"
     )
-    import hashlib
-
     mesh = samples["hand"].mesh
     expected = hashlib.sha256(mesh.vertices.tobytes() + mesh.faces.tobytes()).hexdigest()
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -192,13 +192,18 @@ def test_template_is_fixed_and_at_rest():
 # What each difficulty does.
 
 
-def pair(level, species="quadruped", seed=2, vertices=600):
-    return (make_creature(species, seed, vertices=vertices, difficulty=name) for name in ("clean", level))
+@cache
+def creature(species, level):
+    return make_creature(species, 2, vertices=400, difficulty=level)
+
+
+def pair(level, species="quadruped"):
+    return creature(species, "clean"), creature(species, level)
 
 
 @pytest.mark.parametrize("level", DIFFICULTIES)
 def test_every_level_gives_a_sound_mesh(level):
-    sample = make_creature("quadruped", 2, vertices=400, difficulty=level)
+    sample = creature("quadruped", level)
     difficulty = DIFFICULTIES[level]
     assert_sound(sample.mesh, closed=not (difficulty.holes or difficulty.cut))
     assert len(sample.mesh.vertices) == len(sample.labels) == len(sample.rest)
@@ -235,12 +240,12 @@ def test_uneven_spreads_triangle_sizes():
 def test_holes_are_holes():
     _, holed = pair("holes")
     assert 1 <= holed.mesh.check().boundary_loops <= 6
-    assert 0.75 * 600 < len(holed.mesh.vertices) < 600
+    assert 0.75 * 400 < len(holed.mesh.vertices) < 400
 
 
 def test_cut_takes_a_side_away():
     clean, cut = pair("cut")
-    assert 0.4 * 600 < len(cut.mesh.vertices) <= 0.7 * 600
+    assert 0.4 * 400 < len(cut.mesh.vertices) <= 0.7 * 400
     kept = {tuple(point) for point in cut.mesh.vertices}
     assert kept < {tuple(point) for point in clean.mesh.vertices}
 
@@ -257,7 +262,7 @@ def test_missing_limb_is_gone_and_the_rest_closed():
     assert_sound(missing.mesh)
     distance = np.linalg.norm(clean.rest[:, None] - missing.rest[None], axis=2).min(axis=1)
     assert distance.max() > 0.15  # nothing is near the limb that was there
-    assert len(missing.mesh.vertices) == 600
+    assert len(missing.mesh.vertices) == 400
 
 
 def test_rotation_and_scale_are_similarities():
@@ -286,7 +291,7 @@ def test_wrong_arguments_are_explained(arguments, message):
 # The pieces.
 
 
-def sphere_and_rod():
+def ball():
     sketch = Sketch()
     sketch.bone("ball", None, "head", (0, 0, 0), (1e-6, 0, 0), 0.5, 0.5)
     return sketch
@@ -311,7 +316,7 @@ def test_distance_to_an_ellipsoid_vanishes_on_it():
 
 
 def test_lattice_surface_of_a_ball():
-    solid = make_solid(sphere_and_rod().skeleton())
+    solid = make_solid(ball().skeleton())
     turn = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0]
     points, faces = lattice_surface(solid, 0.1, turn * np.linalg.det(turn), np.full(3, 0.3))
     assert len(points) - len(faces) // 2 == 2
@@ -331,8 +336,6 @@ def test_only_neighbours_in_the_skeleton_melt():
         sketch.bone("c", "a" if child else "b", "torso", (0, 0, 0.42), (1, 0, 0.42), 0.2, 0.2, blend=0.2)
         solid = make_solid(sketch.skeleton())
         point = np.array([[0.5, 0.0, 0.21]])
-        from fieldconv.datasets.creatures.solid import field
-
         return field(solid, *point[0], np.empty(3))
 
     assert bump(child=False) == pytest.approx(0.01)

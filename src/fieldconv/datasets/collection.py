@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from fieldconv.datasets.problems import DatasetError
 from fieldconv.geometry.mesh import Mesh, MeshError
 from fieldconv.geometry.meshfiles import MESH_SUFFIXES
 from fieldconv.geometry.sampling import nearest_samples
+from fieldconv.models.config import Task as Task  # what a dataset is for
 
 Ints = NDArray[np.int64]
-Task = Literal["classification", "segmentation", "correspondence", "matching"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import potpourri3d
 from numpy.typing import ArrayLike, NDArray
 
-from .geodesics import Charts, Discs, charts
+from .geodesics import Charts, Discs, charts, wrapped
 from .mesh import Mesh, MeshError
 
 Floats = NDArray[np.float64]
@@ -133,7 +133,7 @@ def collect(sources: Ints, discs: list[tuple[Ints, Floats, Floats, Floats]]) -> 
     offsets = np.concatenate([[0], np.cumsum([len(found) for found, *_ in discs])]).astype(np.int64)
     columns = zip(*discs, strict=True) if discs else [(np.zeros(0),)] * 4
     targets, distance, angle, transport = (np.concatenate(column) for column in columns)
-    return Discs(sources, offsets, targets.astype(np.int64), distance, _wrapped(angle), _wrapped(transport))
+    return Discs(sources, offsets, targets.astype(np.int64), distance, wrapped(angle), wrapped(transport))
 
 
 def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
@@ -152,7 +152,7 @@ def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
     keep = mutual | ~(is_source[discs.targets] & wanted[centres])
     distance = np.where(mutual, (discs.distance + discs.distance[mirror]) / 2, discs.distance)
     # Half of what is between the two, the short way round; one end decides, so that rounding cannot differ.
-    transport = _wrapped(discs.transport - _wrapped(discs.transport + discs.transport[mirror]) / 2)
+    transport = wrapped(discs.transport - wrapped(discs.transport + discs.transport[mirror]) / 2)
     transport = np.where(centres < discs.targets, transport, -transport[mirror])
     transport = np.where(mutual, transport, discs.transport)
     from_there = -np.exp(1j * (discs.angle[mirror] - transport))
@@ -160,9 +160,3 @@ def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
     angle[centres == discs.targets] = transport[centres == discs.targets] = 0.0
     offsets = np.concatenate([[0], np.cumsum(keep)])[discs.offsets]
     return Discs(discs.sources, offsets, discs.targets[keep], distance[keep], angle[keep], transport[keep])
-
-
-def _wrapped(angle: Floats) -> Floats:
-    """The same angle between −π and π."""
-    wrapped: Floats = np.angle(np.exp(1j * angle))
-    return wrapped

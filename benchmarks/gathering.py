@@ -5,8 +5,8 @@ it receives by where it sees q, in the frame of X(p):
 
     A[p,m,n,c] = ū_p^m Σ_q w_q e^{iφ_pq} e^{imθ_pq} ψ_n(r_pq) x_q,   u = x/|x|.
 
-As θ_pq is the direction of −log_q p carried to p, the kernels of `fieldconv.ops` do the sum. The ordinary
-command line, with every field convolution of the network replaced:
+The sum is the one that the kernels of `fieldconv.ops` do, if they are given log_p q, which the edge from p
+back to q holds, for log_q p. The ordinary command line, with every field convolution replaced:
 
     python benchmarks/gathering.py train segmentation --out RUN
 """
@@ -37,7 +37,8 @@ class GatheringConv(FieldConv):
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
         if surface.log not in _seen:
-            _seen[surface.log] = -surface.transport * surface.log
+            q, p = surface.edge_index
+            _seen[surface.log] = surface.log[torch.argsort(q * len(x) + p)]  # edges are sorted by (p, q)
         geometry = Geometry.of(surface)._replace(log=_seen[surface.log])
         b = self.band_limit
         sums = gather(

@@ -1,0 +1,174 @@
+"""What is left of a network's accuracy on worse meshes than it was trained on, scattering and gathering.
+
+    python benchmarks/robustness.py FOLDER      # trains what is not in FOLDER yet, measures, draws
+    python benchmarks/robustness.py             # draws again what was measured
+
+Networks learn the parts of clean embedded creatures, with field convolutions and with their gathering variant
+(`gathering.py`), by the same command with the same seeds. Each is then tried on the same unseen creatures at
+every level of difficulty, with more and more noise, with fewer and more vertices, and with tangent frames
+turned at random. About an hour on one core, most of it training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fieldconv import FCNet, Surface
+from fieldconv._io import atomic_path
+from fieldconv.datasets import Creatures
+from fieldconv.datasets.creatures import DIFFICULTIES, Difficulty
+from fieldconv.surface import ToSurface
+from fieldconv.training import evaluate
+from gathering import as_gathering
+from scatter_gather import with_noisy_frames
+from training_runs import COMMAND, GATHERING, train_once
+
+RESULT = Path(__file__).parent / "results" / "robustness" / "creatures.json"
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "robustness.png"
+SPECIES = ("biped", "quadruped", "lizard", "bird", "octopus", "hand")
+TRAINING = (
+    f"segmentation --species {' '.join(SPECIES)} --meshes 60 --blocks 2 --width 32 --rings 4 "
+    "--echo-channels 12 --echo-samples 2 --samples None --epochs 15"
+)
+KINDS = {"scattering": COMMAND, "gathering": GATHERING}
+SEEDS = (0, 1)
+MESHES = 24
+
+NOISE = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+VERTICES = (250, 350, 500, 700, 1000, 1400, 2000, 4000)
+FRAMES = (0.0, 0.1, 0.2, 0.4, 0.8)
+
+
+def levels() -> Iterator[tuple[str, str | float, dict[str, Any]]]:
+    """(group, level, options of `Creatures`) of all that is measured."""
+    for name in DIFFICULTIES:
+        yield "difficulty", name, {"difficulty": name}
+    for noise in NOISE:
+        yield "noise", noise, {"difficulty": Difficulty(noise=noise)}
+    for vertices in VERTICES:
+        yield "vertices", vertices, {"vertices": vertices}
+    for deviation in FRAMES:
+        yield "frames", deviation, {"transform": noisy_frames(deviation)}
+
+
+def noisy_frames(deviation: float) -> Callable[[Surface], Surface]:
+    """The same turns for every network."""
+
+    def turned(surface: Surface) -> Surface:
+        return with_noisy_frames(surface, deviation, torch.Generator().manual_seed(0))
+
+    return turned
+
+
+def networks(folder: Path) -> dict[str, list[FCNet]]:
+    """The trained networks of both kinds, one for each seed."""
+    found: dict[str, list[FCNet]] = {}
+    for seed in SEEDS:
+        for kind, command in KINDS.items():
+            run = folder / f"{kind}-{seed}"
+            train_once(run, [*TRAINING.split(), "--seed", str(seed)], command)
+            network = FCNet.from_pretrained(run)
+            found.setdefault(kind, []).append(as_gathering(network) if kind == "gathering" else network)
+    return found
+
+
+def measure(models: dict[str, list[FCNet]]) -> list[dict[str, Any]]:
+    settings = models["scattering"][0].config.surface_settings
+    rows = []
+    for group, level, options in levels():
+        data = Creatures(
+            split="test",
+            meshes=MESHES,
+            species=SPECIES,
+            pre_transform=ToSurface(**settings.to_dict()),
+            **options,
+        )
+        accuracy = {
+            kind: [round(evaluate(model, data).metrics["accuracy"], 4) for model in ones]
+            for kind, ones in models.items()
+        }
+        print(f"{group:>12} {level!s:>8}  {accuracy}", flush=True)
+        rows.append({"group": group, "level": level, "accuracy": accuracy})
+    return rows
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure = pyplot.figure(figsize=(9, 6.4), layout="constrained")
+    grid = figure.add_gridspec(2, 3)
+    labels = {
+        "difficulty": "level of difficulty",
+        "noise": "noise (mean edge lengths)",
+        "vertices": "vertices (trained with 1,000)",
+        "frames": "turn of the frames σ (radians)",
+    }
+    places = {
+        "difficulty": grid[0, :],
+        **{group: grid[1, i] for i, group in enumerate(("noise", "vertices", "frames"))},
+    }
+    looks = {"scattering": ("C0", "field convolution", -1), "gathering": ("C1", "gathering variant", 1)}
+    for group, place in places.items():
+        axes = figure.add_subplot(place)
+        chosen = [row for row in rows if row["group"] == group]
+        x = np.array([row["level"] for row in chosen])
+        for kind, (colour, name, side) in looks.items():
+            values = 100 * np.array([row["accuracy"][kind] for row in chosen])
+            mean = values.mean(1)
+            if group == "difficulty":
+                spread = [mean - values.min(1), values.max(1) - mean]
+                axes.errorbar(
+                    np.arange(len(x)) + 0.12 * side,
+                    mean,
+                    spread,
+                    fmt="o",
+                    color=colour,
+                    capsize=3,
+                    label=name,
+                )
+            else:
+                axes.plot(x, mean, "o-", color=colour, markersize=4, label=name)
+                axes.fill_between(x, values.min(1), values.max(1), color=colour, alpha=0.2, linewidth=0)
+        if group == "difficulty":
+            axes.set_xticks(np.arange(len(x)), x)
+            axes.legend(frameon=False)
+        if group == "vertices":
+            axes.set_xscale("log")
+            axes.set_xticks([250, 500, 1000, 2000, 4000], ["250", "500", "1,000", "2,000", "4,000"])
+            axes.minorticks_off()
+        axes.set_xlabel(labels[group])
+        axes.grid(axis="y", alpha=0.3)
+        if group in ("difficulty", "noise"):
+            axes.set_ylabel("vertices labelled right (%)")
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", help="of the training runs, outside the checkout")
+    folder = parser.parse_args().folder
+    if folder is not None:
+        rows = measure(networks(folder))
+        programs = {"scattering": "fieldconv", "gathering": "python benchmarks/gathering.py"}
+        commands = {kind: f"{program} train {TRAINING}" for kind, program in programs.items()}
+        result = {"commands": commands, "seeds": SEEDS, "test_meshes": MESHES, "rows": rows}
+        with atomic_path(RESULT) as temporary:
+            temporary.write_text(json.dumps(result, indent=1) + "\n")
+    draw(json.loads(RESULT.read_text())["rows"], FIGURE)
+
+
+if __name__ == "__main__":
+    main()

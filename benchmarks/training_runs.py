@@ -1,0 +1,27 @@
+"""Training runs for the other benchmarks: by the ordinary command, each once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fieldconv.training.checkpoint import STATE
+
+COMMAND = ("-m", "fieldconv.cli")
+GATHERING = (str(Path(__file__).with_name("gathering.py")),)
+
+
+def train_once(run: Path, arguments: Sequence[str], command: Sequence[str] = COMMAND) -> None:
+    """``fieldconv train ARGUMENTS --out RUN``, unless it is done; goes on if it was interrupted."""
+    if finished(run):
+        return
+    resume = ["--resume"] if (run / STATE).is_file() else []
+    words = [sys.executable, *command, "train", *arguments, "--out", str(run), *resume]
+    subprocess.run(words, check=True)
+
+
+def finished(run: Path) -> bool:
+    """Whether the run was trained to the end and measured."""
+    return (run / "evaluation" / "metrics.json").is_file()

@@ -44,13 +44,18 @@ def test_learns_from_every_parameter(task: str) -> None:
         assert parameter.grad.abs().max() > 0, name
 
 
+def of_mean_square_one(surface: Any) -> torch.Tensor:
+    mean = (surface.area * (surface.x**2).sum(1)).sum() / surface.area.sum()
+    return surface.x / mean.sqrt()
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 3, 4, 5, 8])
 def test_extra_residuals_after_every_two_blocks_from_three_on(blocks: int) -> None:
     """The stream written out block by block."""
     surface = flat_surface()
     net = tiny("matching", blocks=blocks)
     assert len(net.carries) == (blocks // 2 if blocks >= 3 else 0)
-    x = net.lift(surface.x, surface)
+    x = net.lift(of_mean_square_one(surface), surface)
     if blocks < 3:
         for block in net.blocks:
             x = block(x, surface)
@@ -72,10 +77,20 @@ def test_vectors_neither_explode_nor_vanish_through_eight_blocks(filter: str, li
     with torch.no_grad():
         size = [
             float(x.abs().square().mean().sqrt())
-            for x in (net.lift(surface.x, surface), net.features(surface))
+            for x in (net.lift(of_mean_square_one(surface), surface), net.features(surface))
         ]
     assert 0.1 < size[0] < 10
     assert 0.2 < size[1] / size[0] < 5
+
+
+def test_the_size_of_a_shapes_features_does_not_matter() -> None:
+    net = tiny("classification")
+    shapes = [flat_surface(20), flat_surface(30), flat_surface(25)]
+    expected = torch.cat([net(shape) for shape in shapes])
+    shapes[1].x = 7 * shapes[1].x
+    torch.testing.assert_close(net(Batch.from_data_list(shapes)), expected)
+    shapes[0].x = torch.zeros_like(shapes[0].x)
+    assert net(shapes[0]).isfinite().all()
 
 
 def test_accessors() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from fieldconv.models.config import FCNetConfig, Preset, Task
@@ -52,8 +52,7 @@ class FCNet(nn.Module):
             config.lift_channels,
             rings=config.rings,
             spacing=config.spacing,
-            # Positions on a sphere of unit area have length 1/√4π, spectral signatures have mean 1.
-            input_length=(4 * math.pi) ** -0.5 if config.features == "xyz" else config.num_features**0.5,
+            input_length=1.0,  # see `features`
         )
         widths = [config.lift_channels] + [config.width] * config.blocks
         self.blocks = nn.ModuleList(
@@ -120,7 +119,11 @@ class FCNet(nn.Module):
         return self.head(self.features(surface), surface)  # type: ignore[no-any-return]
 
     def features(self, surface: Surface) -> Tensor:
-        """(n, width) complex: the vector field that the head receives."""
+        """(n, width) complex: the vector field that the head receives.
+
+        The input features of each shape are scaled to a mean square length of one. At unit area, positions
+        are larger the thinner a shape is, and vectors grow with their square.
+        """
         scalars = surface.x
         if scalars is None or scalars.shape[-1] != self.config.num_features:
             found = "none" if scalars is None else str(scalars.shape[-1])
@@ -128,7 +131,7 @@ class FCNet(nn.Module):
                 f"the network takes {self.config.num_features} input features ({self.config.features}), the "
                 f"surface has {found}; build it with Surface.from_mesh(…, features={self.config.features!r})"
             )
-        x = self.lift(scalars, surface)
+        x = self.lift(_scaled(scalars, surface), surface)
         before = x
         for i, block in enumerate(self.blocks):
             x = block(x, surface)
@@ -185,3 +188,15 @@ class FCNet(nn.Module):
             lines.append(f"  {name:<10}{what:<60}{sum(p.numel() for p in module.parameters()):>12,}")
         lines.append(f"  {'total':<70}{self.num_parameters:>12,}")
         return "\n".join(lines)
+
+
+def _scaled(scalars: Tensor, surface: Surface) -> Tensor:
+    """The features of each shape, divided by their root mean square length over its area."""
+    area = surface.area
+    shape: Tensor | None = getattr(surface, "batch", None)
+    if shape is None:
+        shape = torch.zeros(len(area), dtype=torch.long, device=area.device)
+    nothing = area.new_zeros(surface.num_graphs if hasattr(surface, "num_graphs") else 1)
+    squares = nothing.index_add(0, shape, area * scalars.square().sum(1))
+    mean = squares / nothing.index_add(0, shape, area)
+    return scalars * torch.where(mean > 0, mean, 1.0).rsqrt()[shape, None]

@@ -1,0 +1,131 @@
+"""Other meshes of the same shape: noisier, coarser, finer, triangulated anew.
+
+Every function takes a closed mesh. It gives a mesh and, for each of its vertices, the vertex of the given
+mesh that it came from or lies nearest to, by which a ground truth is carried over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv import Mesh
+from fieldconv.datasets.creatures.remesh import (
+    collapse_edges,
+    edge_ratios,
+    flip_edges,
+    make_net,
+    net_arrays,
+)
+
+Ints = NDArray[np.int64]
+Variant = tuple[Mesh, Ints]
+
+
+def noisy(mesh: Mesh, share: float, rng: np.random.Generator) -> Variant:
+    """Vertices moved along their normals by a normal deviate of ``share`` of the box's diagonal."""
+    diagonal = np.linalg.norm(np.ptp(mesh.vertices, axis=0))
+    height = share * diagonal * rng.standard_normal((len(mesh.vertices), 1))
+    return Mesh(mesh.vertices + height * mesh.vertex_normals, mesh.faces), np.arange(len(mesh.vertices))
+
+
+def decimated(mesh: Mesh, vertices: int) -> Variant:
+    """Shortest edges collapsed, one end onto the other, until so many vertices are left."""
+    origin = np.arange(len(mesh.vertices))
+    for _ in range(50):
+        more = len(mesh.vertices) - vertices
+        if more <= 0:
+            break
+        net = make_net(mesh.vertices, mesh.vertex_normals, mesh.faces, 0)
+        halves, length = edge_ratios(net)
+        halves = halves[np.argsort(length)]
+        # Only the shorter half at a time, so that what has grown long by a collapse waits.
+        longest = float(np.quantile(length, 0.99))
+        if not collapse_edges(net, halves, float(np.median(length)), 1.5 * longest, 0.1, more):
+            break
+        flip_edges(net, 5, 0.0, 0.45)
+        kept = net.edge >= 0
+        origin = origin[kept]
+        mesh = Mesh(*net_arrays(net))
+    return mesh, origin
+
+
+def subdivided(mesh: Mesh, vertices: int, rng: np.random.Generator) -> Variant:
+    """Random edges split in the middle, up to so many vertices: small triangles beside large ones."""
+    given, origin = mesh.vertices, np.arange(len(mesh.vertices))
+    while len(mesh.vertices) < vertices:
+        edges = _some_edges(mesh, rng)[: vertices - len(mesh.vertices)]
+        a, b, c, d = _corners(mesh, edges)
+        middle = len(mesh.vertices) + np.arange(len(edges))
+        point = (mesh.vertices[a] + mesh.vertices[b]) / 2
+        nearer = np.linalg.norm(given[origin[a]] - point, axis=1) < np.linalg.norm(
+            given[origin[b]] - point, axis=1
+        )
+        origin = np.concatenate([origin, np.where(nearer, origin[a], origin[b])])
+        faces = _replace(mesh, edges, [(a, middle, c), (middle, b, c), (b, middle, d), (middle, a, d)])
+        mesh = Mesh(np.concatenate([mesh.vertices, point]), faces)
+    return mesh, origin
+
+
+def flipped(mesh: Mesh, rounds: int, rng: np.random.Generator) -> Variant:
+    """The same vertices, random edges replaced by the other diagonal wherever that fits."""
+    for _ in range(rounds):
+        edges = _some_edges(mesh, rng)
+        a, b, c, d = _corners(mesh, edges)
+        normal = _normals(mesh, a, b, c) + _normals(mesh, b, a, d)
+        total = (normal**2).sum(axis=1)
+        # Both new triangles look the same way, and neither is a sliver.
+        good = np.ones(len(edges), bool)
+        for triangle in ((a, d, c), (d, b, c)):
+            good &= (_normals(mesh, *triangle) * normal).sum(axis=1) > 0.2 * total
+        degree = np.bincount(mesh.faces.ravel())
+        gone = np.bincount(np.concatenate([a, b]), minlength=len(degree))
+        good &= (degree - gone >= 4)[np.stack([a, b])].all(axis=0)
+        known = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, 1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+        new = np.sort(np.stack([c, d], axis=1), axis=1)
+        _, first, count = np.unique(
+            np.concatenate([known, new]), axis=0, return_index=True, return_counts=True
+        )
+        alone = np.zeros(len(known) + len(new), bool)
+        alone[first[count == 1]] = True  # a diagonal that is no edge yet, wanted once
+        good &= alone[len(known) :]
+        a, b, c, d = a[good], b[good], c[good], d[good]
+        mesh = Mesh(mesh.vertices, _replace(mesh, edges[good], [(a, d, c), (d, b, c)]))
+    return mesh, np.arange(len(mesh.vertices))
+
+
+def remeshed(mesh: Mesh, rng: np.random.Generator) -> Variant:
+    """About as many vertices, at other places and joined otherwise: subdivided, then decimated."""
+    finer, first = subdivided(mesh, 2 * len(mesh.vertices), rng)
+    coarser, second = decimated(finer, len(mesh.vertices))
+    return coarser, first[second]
+
+
+def _some_edges(mesh: Mesh, rng: np.random.Generator) -> Ints:
+    """(k, 2) random edges, no two of one triangle, each as its corners 3 f + i in both triangles."""
+    ends = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+    edges = np.lexsort(ends.T).reshape(-1, 2)
+    rank = np.empty(len(ends), np.int64)
+    rank[edges] = rng.permutation(len(edges))[:, None]
+    first = rank.reshape(-1, 3).max(axis=1).repeat(3) == rank
+    return edges[first[edges].all(axis=1)]
+
+
+def _corners(mesh: Mesh, edges: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """a, b, c, d of the triangles (a, b, c) and (b, a, d) at each edge (a, b)."""
+    corners = mesh.faces.ravel()
+    face, corner = np.divmod(edges, 3)
+    a, b = corners[edges].T
+    c, d = mesh.faces[face, (corner + 2) % 3].T
+    return a, b, c, d
+
+
+def _replace(mesh: Mesh, edges: Ints, triangles: list[tuple[Ints, Ints, Ints]]) -> Ints:
+    """The faces without those at the edges, and with other ones."""
+    left = np.delete(mesh.faces, (edges // 3).ravel(), axis=0)
+    return np.concatenate([left, *(np.stack(corners, axis=1) for corners in triangles)])
+
+
+def _normals(mesh: Mesh, a: Ints, b: Ints, c: Ints) -> NDArray[np.float64]:
+    p = mesh.vertices
+    return np.cross(p[b] - p[a], p[c] - p[a])

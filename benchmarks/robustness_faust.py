@@ -1,0 +1,123 @@
+"""How well a correspondence network does on bodies whose meshes are changed: noise, decimation, remeshing.
+
+    fieldconv train correspondence --data FAUST --hold-out 70:80 --out RUN
+    python benchmarks/robustness_faust.py RUN --data FAUST      # measures, draws
+    python benchmarks/robustness_faust.py                       # draws again what was measured
+
+FAUST is the folder of the remeshed set. Shapes 070 to 079, a person the network has not seen, are changed by
+`mesh_variants.py`, which also carries the ground truth over; about ten minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldconv import FCNet, Mesh
+from fieldconv._io import atomic_path
+from fieldconv.cache import default_folder
+from fieldconv.datasets.layouts.faust import read_faust
+from fieldconv.tasks.distances import template_distances
+from fieldconv.tasks.metrics import summarise_errors
+from fieldconv.training.checkpoint import read_config
+from mesh_variants import Variant, decimated, flipped, noisy, remeshed, subdivided
+
+RESULT = Path(__file__).parent / "results" / "robustness" / "faust.json"
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "robustness_faust.png"
+SHAPES = range(70, 80)
+
+VARIANTS: dict[str, Callable[[Mesh, np.random.Generator], Variant]] = {
+    "as given, 5,000 vertices": lambda mesh, rng: (mesh, np.arange(len(mesh.vertices))),
+    "a fifth of the edges flipped": lambda mesh, rng: flipped(mesh, 3, rng),
+    "remeshed, 5,000": lambda mesh, rng: remeshed(mesh, rng),
+    "subdivided unevenly, 7,500": lambda mesh, rng: subdivided(mesh, 7500, rng),
+    "subdivided unevenly, 10,000": lambda mesh, rng: subdivided(mesh, 10_000, rng),
+    "decimated, 2,500": lambda mesh, rng: decimated(mesh, 2500),
+    "decimated, 1,250": lambda mesh, rng: decimated(mesh, 1250),
+    "noise, 0.1 % of the diagonal": lambda mesh, rng: noisy(mesh, 0.001, rng),
+    "noise, 0.2 %": lambda mesh, rng: noisy(mesh, 0.002, rng),
+    "noise, 0.5 %": lambda mesh, rng: noisy(mesh, 0.005, rng),
+    "noise, 1 %": lambda mesh, rng: noisy(mesh, 0.01, rng),
+}
+
+
+def measure(network: FCNet, folder: Path) -> list[dict[str, Any]]:
+    assert network.template is not None
+    distances = template_distances(network.template, default_folder())
+    samples = [item.read() for item in read_faust(folder, indices=SHAPES).items]
+    rows = []
+    for name, vary in VARIANTS.items():
+        errors, vertices = [], []
+        for number, (mesh, truth) in zip(SHAPES, samples, strict=True):
+            variant, origin = vary(mesh, np.random.default_rng(number))
+            errors.append(distances[truth[origin], network.predict(variant)])
+            vertices.append(len(variant.vertices))
+        found = summarise_errors(np.concatenate(errors))
+        rows.append(
+            {
+                "variant": name,
+                "vertices": round(float(np.mean(vertices))),
+                "within_0.05": round(found.within, 4),
+                "exact": round(found.exact, 4),
+                "mean_error_x100": round(found.mean, 3),
+                "within_0.05_by_shape": [round(float((one <= 0.05).mean()), 4) for one in errors],
+            }
+        )
+        print(f"{name:>30}  within 0.05 {found.within:.1%}  mean × 100 {found.mean:.2f}", flush=True)
+    return rows
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
+    place = np.arange(len(rows))
+    within = np.array([100 * row["within_0.05"] for row in rows])
+    shapes = 100 * np.array([row["within_0.05_by_shape"] for row in rows])
+    left.barh(place, within, color="C0", alpha=0.75)
+    left.plot(shapes, np.repeat(place[:, None], shapes.shape[1], axis=1), "k.", markersize=3)
+    left.set(xlabel="vertices within geodesic error 0.05 (%), dots: each body", xlim=(0, 100))
+    left.set_yticks(place, [row["variant"] for row in rows])
+    left.invert_yaxis()
+    right.barh(place, [row["mean_error_x100"] for row in rows], color="C1", alpha=0.75)
+    right.set(xlabel="mean geodesic error × 100")
+    for axes in (left, right):
+        axes.grid(axis="x", alpha=0.3)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, nargs="?", help="folder of a trained correspondence network")
+    parser.add_argument("--data", type=Path, help="folder of remeshed FAUST")
+    options = parser.parse_args()
+    if options.run is not None:
+        if options.data is None:
+            parser.error("give --data, the folder of remeshed FAUST")
+        rows = measure(FCNet.from_pretrained(options.run), options.data)
+        config = read_config(options.run)
+        settings = {key: config[key] for key in ("network", "training", "preset") if key in config}
+        settings["hold_out"] = config.get("source", {}).get("hold_out")
+        result = {
+            "command": "python benchmarks/robustness_faust.py RUN --data FAUST",
+            "run": {"name": options.run.name, **settings},
+            "rows": rows,
+        }
+        with atomic_path(RESULT) as temporary:
+            temporary.write_text(json.dumps(result, indent=1) + "\n")
+    draw(json.loads(RESULT.read_text())["rows"], FIGURE)
+
+
+if __name__ == "__main__":
+    main()

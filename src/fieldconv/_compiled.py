@@ -61,11 +61,26 @@ def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]
     >>> run_blocks(lambda first, last: last - first, [(0, 2), (2, 7)])
     [2, 5]
     """
-    threads = num_threads()
-    if threads == 1 or len(blocks) == 1:
+    threads = min(num_threads(), len(blocks))
+    if threads <= 1:
         return [function(*block) for block in blocks]
     key = (os.getpid(), threads)  # a forked child inherits no live threads, so it makes its own pool
     pool = _pools.get(key)
     if pool is None:
         pool = _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="fieldconv")
-    return list(pool.map(lambda block: function(*block), blocks))
+    results: dict[int, Result] = {}
+    waiting = enumerate(blocks)
+
+    def work() -> None:
+        for place, block in waiting:
+            results[place] = function(*block)
+
+    # The caller works too: others may wake late, since torch's idle threads keep their cores for a while.
+    helpers = [pool.submit(work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    return [results[place] for place in range(len(blocks))]

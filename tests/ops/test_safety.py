@@ -10,6 +10,7 @@ from tests.nn.surfaces import flat_surface, random_field
 from torch.utils.data import DataLoader, Dataset
 
 from fieldconv.ops import echo_votes, field_aggregate, gradient_aggregate
+from fieldconv.ops.tangent_relu import tangent_relu_fast
 
 SURFACE = flat_surface(60, dtype=torch.float32)
 
@@ -33,7 +34,9 @@ def everything() -> list[torch.Tensor]:
         results.append(echo_votes(x, SURFACE, votes=votes, backend="fast"))
     results += gradient_aggregate(SURFACE.x, SURFACE, rings=3, backend="fast")
     loss = sum(part.abs().square().sum() for part in results[:3])
-    return [*results, *torch.autograd.grad(loss, x)]
+    many, offset = random_field(SURFACE, 1000).requires_grad_(), torch.zeros(1000, requires_grad=True)
+    loss = loss + tangent_relu_fast(many, offset).real.sum()
+    return [*results, *torch.autograd.grad(loss, (x, many, offset))]
 
 
 @pytest.fixture
@@ -121,7 +124,12 @@ def test_exports_with_any_number_of_points() -> None:
     torch.testing.assert_close(program.module()(*arguments(other)), Module()(*arguments(other)))
 
 
-@pytest.mark.parametrize("name", ["gather", "scatter", "lift", "lift_backward", "echo", "echo_backward"])
+OPERATORS = ["gather", "scatter"] + [
+    operator + way for operator in ("lift", "echo", "tangent_relu") for way in ("", "_backward")
+]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
 def test_operators_keep_torchs_contract(name) -> None:
     s = flat_surface(8)
     geometry = (s.edge_index, s.log, s.transport, s.weight, s.radius, None)
@@ -142,5 +150,7 @@ def test_operators_keep_torchs_contract(name) -> None:
         "lift_backward": (x, y.detach()),
         "echo": (x.clone().requires_grad_(), *geometry, 2, False),
         "echo_backward": (x, image.real.contiguous(), image, *geometry, 2, True),
+        "tangent_relu": (x.clone().requires_grad_(), torch.rand(2, dtype=x.real.dtype)),
+        "tangent_relu_backward": (x, torch.rand(2, dtype=x.real.dtype), y[0].detach()),
     }[name]
     torch.library.opcheck(getattr(torch.ops.fieldconv, name).default, arguments)

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from fieldconv.models.config import FCNetConfig
 from fieldconv.nn import ECHOBlock, FieldConv
-from fieldconv.nn._complex import polar
 from fieldconv.nn._init import init_perceptron
+from fieldconv.ops.direction import polar
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
-from fieldconv.nn._complex import complex_matmul, polar
+from fieldconv.nn._complex import complex_matmul
 from fieldconv.nn._init import squared_shares
 from fieldconv.ops import gradient_aggregate
+from fieldconv.ops.direction import polar
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fieldconv.nn._complex import polar
+from fieldconv.ops.tangent_relu import tangent_relu
 
 
 class TangentReLU(nn.Module):
@@ -40,8 +40,7 @@ class TangentReLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the layer."""
-        magnitude, direction = polar(x)
-        return torch.view_as_complex(torch.relu(magnitude + self.offset).unsqueeze(-1) * direction)
+        return tangent_relu(x, self.offset)
 
     def extra_repr(self) -> str:
         return f"{self.channels}"

@@ -79,15 +79,18 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
+    figure.get_layout_engine().set(wspace=0.06)
     place = np.arange(len(rows))
     within = np.array([100 * row["within_0.05"] for row in rows])
     shapes = 100 * np.array([row["within_0.05_by_shape"] for row in rows])
     left.barh(place, within, color="C0", alpha=0.75)
     left.plot(shapes, np.repeat(place[:, None], shapes.shape[1], axis=1), "k.", markersize=3)
-    left.set(xlabel="vertices within geodesic error 0.05 (%), dots: each body", xlim=(0, 100))
+    left.set(xlabel="% within geodesic error 0.05 (dots: each body)", xlim=(0, 100))
     left.set_yticks(place, [row["variant"] for row in rows])
     left.invert_yaxis()
-    right.barh(place, [row["mean_error_x100"] for row in rows], color="C1", alpha=0.75)
+    bars = right.barh(place, [row["mean_error_x100"] for row in rows], color="C1", alpha=0.75)
+    right.bar_label(bars, fmt="%.1f", padding=3)
+    right.margins(x=0.12)
     right.set(xlabel="mean geodesic error × 100")
     for axes in (left, right):
         axes.grid(axis="x", alpha=0.3)

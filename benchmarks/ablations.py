@@ -1,0 +1,174 @@
+"""What each choice of the recipe is worth: one thing changed at a time, everything else as in the default.
+
+    python benchmarks/ablations.py FOLDER --data SHREC11    # trains what FOLDER lacks, writes the table
+    python benchmarks/ablations.py                          # writes the table again
+
+Every row is trained by the ordinary command, with each seed drawing weights, order, rotations and the split.
+Stop and start it at will: runs that are done are kept, others go on. Several at once share the work with
+`--seeds 0` and `--seeds 1`. A row takes about five minutes for each seed on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+import robustness
+from fieldconv._io import atomic_path
+from training_runs import finished, train_once
+
+RESULT = Path(__file__).parent / "results" / "ablations" / "ablations.json"
+PAGE = Path(__file__).parents[1] / "docs" / "ablations.md"
+SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Rows that differ from the first, the base, by a few options each."""
+
+    title: str
+    training: str  # {seed}, {data} are filled in
+    rows: dict[str, str]
+
+
+STUDIES = {
+    "shrec11": Study(
+        "SHREC'11, 10 training meshes for each of 30 classes, 10 epochs",
+        "classification --data {data} --epochs 10 --seed {seed} --split-seed {seed}",
+        {
+            "default": "",
+            "Adam at a constant 0.01": "--optimiser adam --learning-rate 0.01 --schedule constant",
+            "the paper's recipe": "--preset paper",
+            "4 meshes per step": "--batch 4",
+            "no label smoothing": "--label-smoothing 0",
+            "no weight averaging": "--average None",
+            "stretched by up to 20 %": "--stretch 0.2",
+            "rings of equal area": "--spacing equal_area",
+            "real filters": "--filter real",
+            "complex filters": "--filter complex",
+            "linear lift": "--lift linear",
+            "HKS instead of xyz": "--features hks",
+            "vector heat discs": "--solver heat",
+        },
+    ),
+    "creatures": Study(
+        "Parts of embedded creatures, 60 training meshes, 15 epochs",
+        robustness.TRAINING + " --seed {seed}",
+        {"default": "", "ECHO votes by magnitude": "--echo-votes magnitude"},
+    ),
+}
+
+
+def slug(name: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+
+
+def arguments(study: Study, options: str, seed: int, data: str) -> list[str]:
+    return [data if word == "{data}" else word.format(seed=seed) for word in study.training.split()] + (
+        options.split()
+    )
+
+
+def collect(folder: Path) -> dict[str, Any]:
+    """The numbers of all finished runs, and in which settings they really differ from the base."""
+    result: dict[str, Any] = {}
+    for key, study in STUDIES.items():
+        rows: list[dict[str, Any]] = []
+        base: dict[str, Any] = {}
+        for name, options in study.rows.items():
+            runs = []
+            for seed in SEEDS:
+                run = folder / f"{key}-{slug(name)}-{seed}"
+                if not finished(run):
+                    continue
+                settings = yaml.safe_load((run / "run.yaml").read_text())
+                settings = {**settings["network"], **settings["training"]}
+                settings.pop("seed")
+                base = base or settings
+                with open(run / "metrics.csv", newline="") as file:
+                    epochs = list(csv.DictReader(file))
+                metrics = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
+                runs.append(
+                    {
+                        "seed": seed,
+                        "command": " ".join(
+                            ["fieldconv train", *arguments(study, options, seed, "DATA"), "--out RUN"]
+                        ),
+                        "accuracy": metrics["accuracy"],
+                        "epochs": len(epochs),
+                        "seconds": round(sum(float(row["seconds"]) for row in epochs)),
+                    }
+                )
+            if runs:
+                changed = {k: [base[k], v] for k, v in settings.items() if v != base[k]}
+                values = [run["accuracy"] for run in runs]
+                rows.append(
+                    {
+                        "name": name,
+                        "options": options,
+                        "changed": changed,
+                        "mean": float(np.mean(values)),
+                        "spread": float(np.ptp(values)),
+                        "runs": runs,
+                    }
+                )
+        if rows:
+            result[key] = {"title": study.title, "base": base, "rows": rows}
+    return result
+
+
+def table(result: dict[str, Any]) -> str:
+    lines: list[str] = []
+    for study in result.values():
+        base = study["rows"][0]["mean"]
+        lines += [f"**{study['title']}**", "", "| | accuracy, each seed | mean | difference | s per epoch |"]
+        lines += ["|---|---|---:|---:|---:|"]
+        for row in study["rows"]:
+            each = ", ".join(f"{100 * run['accuracy']:.1f}" for run in row["runs"])
+            difference = "" if row is study["rows"][0] else f"{100 * (row['mean'] - base):+.1f}"
+            pace = np.mean([run["seconds"] / run["epochs"] for run in row["runs"]])
+            lines.append(f"| {row['name']} | {each} | {100 * row['mean']:.1f} | {difference} | {pace:.0f} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_page(text: str) -> None:
+    """Put the table between its two marks on the page."""
+    begin, end = "<!-- table: benchmarks/ablations.py -->\n", "<!-- end of table -->"
+    page = PAGE.read_text() if PAGE.is_file() else f"# Ablations\n\n{begin}{end}\n"
+    before, rest = page.split(begin)
+    with atomic_path(PAGE) as temporary:
+        temporary.write_text(f"{before}{begin}{text}{end}{rest.split(end)[1]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", help="of the training runs, outside the checkout")
+    parser.add_argument("--data", default="SHREC11", help="folder of SHREC'11")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="to train now")
+    parser.add_argument("--studies", nargs="+", choices=STUDIES, default=list(STUDIES), help="to train now")
+    options = parser.parse_args()
+    if options.folder is not None:
+        for seed in options.seeds:
+            for key in options.studies:
+                for name, changes in STUDIES[key].rows.items():
+                    run = options.folder / f"{key}-{slug(name)}-{seed}"
+                    train_once(run, arguments(STUDIES[key], changes, seed, options.data))
+                    with atomic_path(RESULT) as temporary:
+                        temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n")
+    text = table(json.loads(RESULT.read_text()))
+    print(text)
+    write_page(text)
+
+
+if __name__ == "__main__":
+    main()

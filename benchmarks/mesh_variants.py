@@ -39,9 +39,9 @@ def decimated(mesh: Mesh, vertices: int) -> Variant:
         net = make_net(mesh.vertices, mesh.vertex_normals, mesh.faces, 0)
         halves, length = edge_ratios(net)
         halves = halves[np.argsort(length)]
-        # Only the shorter half at a time, so that what has grown long by a collapse waits.
-        longest = float(np.quantile(length, 0.99))
-        if not collapse_edges(net, halves, float(np.median(length)), 1.5 * longest, 0.1, more):
+        # Only the shorter half at a time, and none that grow twice as long, so that triangles stay alike.
+        median = float(np.median(length))
+        if not collapse_edges(net, halves, median, 2 * float(length.max()), 0.1, more):
             break
         flip_edges(net, 5, 0.0, 0.45)
         kept = net.edge >= 0

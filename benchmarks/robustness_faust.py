@@ -90,7 +90,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     left.invert_yaxis()
     bars = right.barh(place, [row["mean_error_x100"] for row in rows], color="C1", alpha=0.75)
     right.bar_label(bars, fmt="%.1f", padding=3)
-    right.margins(x=0.12)
+    right.margins(x=0.18)
     right.set(xlabel="mean geodesic error × 100")
     for axes in (left, right):
         axes.grid(axis="x", alpha=0.3)

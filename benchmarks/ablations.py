@@ -11,15 +11,14 @@ Stop and start it at will: runs that are done are kept, others go on. Several at
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+import results
 import robustness
 from fieldconv._io import atomic_path
 from training_runs import finished, train_once
@@ -88,27 +87,16 @@ def collect(folder: Path) -> dict[str, Any]:
                 run = folder / f"{key}-{slug(name)}-{seed}"
                 if not finished(run):
                     continue
-                settings = yaml.safe_load((run / "run.yaml").read_text())
-                settings = {**settings["network"], **settings["training"]}
+                words = ["fieldconv train", *arguments(study, options, seed, "DATA"), "--out RUN"]
+                kept = results.collect(run, name, key, " ".join(words))
+                settings = {**kept["settings"]["network"], **kept["settings"]["training"]}
                 settings.pop("seed")
                 base = base or settings
-                with open(run / "metrics.csv", newline="") as file:
-                    epochs = list(csv.DictReader(file))
-                metrics = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
-                runs.append(
-                    {
-                        "seed": seed,
-                        "command": " ".join(
-                            ["fieldconv train", *arguments(study, options, seed, "DATA"), "--out RUN"]
-                        ),
-                        "accuracy": metrics["accuracy"],
-                        "epochs": len(epochs),
-                        "seconds": round(sum(float(row["seconds"]) for row in epochs)),
-                    }
-                )
+                numbers = ("seed", "command", "metrics", "log", "seconds", "seconds_per_epoch")
+                runs.append({**{k: kept[k] for k in numbers}, "epochs": settings["epochs"]})
             if runs:
                 changed = {k: [base[k], v] for k, v in settings.items() if v != base[k]}
-                values = [run["accuracy"] for run in runs]
+                values = [run["metrics"]["accuracy"] for run in runs]
                 rows.append(
                     {
                         "name": name,
@@ -120,7 +108,8 @@ def collect(folder: Path) -> dict[str, Any]:
                     }
                 )
         if rows:
-            result[key] = {"title": study.title, "base": base, "rows": rows}
+            about = {"title": study.title, "machine": kept["machine"], "commit": kept["commit"]}
+            result[key] = {**about, "base": base, "rows": rows}
     return result
 
 
@@ -131,9 +120,9 @@ def table(result: dict[str, Any]) -> str:
         lines += [f"**{study['title']}**", "", "| | accuracy, each seed | mean | difference | s per epoch |"]
         lines += ["|---|---|---:|---:|---:|"]
         for row in study["rows"]:
-            each = ", ".join(f"{100 * run['accuracy']:.1f}" for run in row["runs"])
+            each = ", ".join(f"{100 * run['metrics']['accuracy']:.1f}" for run in row["runs"])
             difference = "" if row is study["rows"][0] else f"{100 * (row['mean'] - base):+.1f}"
-            pace = np.mean([run["seconds"] / run["epochs"] for run in row["runs"]])
+            pace = np.mean([run["seconds_per_epoch"] for run in row["runs"]])
             lines.append(f"| {row['name']} | {each} | {100 * row['mean']:.1f} | {difference} | {pace:.0f} |")
         lines.append("")
     return "\n".join(lines)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import results
 from fieldconv import FCNet, Surface
 from fieldconv._io import atomic_path
 from fieldconv.datasets import Creatures
@@ -163,8 +164,12 @@ def main() -> None:
     if folder is not None:
         rows = measure(networks(folder))
         programs = {"scattering": "fieldconv", "gathering": "python benchmarks/gathering.py"}
-        commands = {kind: f"{program} train {TRAINING}" for kind, program in programs.items()}
-        result = {"commands": commands, "seeds": SEEDS, "test_meshes": MESHES, "rows": rows}
+        runs = []
+        for kind, program in programs.items():
+            for seed in SEEDS:
+                command = f"{program} train {TRAINING} --seed {seed} --out RUN"
+                runs.append(results.collect(folder / f"{kind}-{seed}", kind, "creatures", command))
+        result = {"test_meshes": MESHES, "rows": rows, "runs": runs}
         with atomic_path(RESULT) as temporary:
             temporary.write_text(json.dumps(result, indent=1) + "\n")
     draw(json.loads(RESULT.read_text())["rows"], FIGURE)

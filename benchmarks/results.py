@@ -54,6 +54,7 @@ def collect(run: Path, name: str, dataset: str, command: str) -> dict[str, Any]:
         "command": command,
         "seed": settings["training"]["seed"],
         "metrics": evaluation["metrics"],
+        "rotations": evaluation["rotations"],
         "settings": settings,
         "log": [epochs[k] for k in sorted({0, len(epochs) // 4, len(epochs) // 2, len(epochs) - 1})],
         "seconds_per_epoch": round(sorted(seconds)[len(seconds) // 2], 2) if seconds else None,

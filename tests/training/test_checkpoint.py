@@ -13,9 +13,12 @@ from tests.training.blobs import blob, blobs, tiny_network
 
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.models import FCNet
+from fieldconv.surface import Surface
+from fieldconv.tasks.base import at_vertices
 from fieldconv.training import CheckpointError, evaluate, match, predict, train
 from fieldconv.training.api import adopt
 from fieldconv.training.checkpoint import load_pretrained
+from fieldconv.training.loop import network_of
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +174,10 @@ def test_averaged_orientations_are_probabilities(segmenter: tuple[FCNet, Path]) 
     np.testing.assert_allclose(found.scores.sum(1), 1, atol=1e-5)  # type: ignore[union-attr]
     alone = predict(segmenter[0], mesh)
     assert not np.allclose(found.scores, alone.scores)  # type: ignore[arg-type]
+    # Evaluation averages in the same way.
+    surface = Surface.from_mesh(mesh, **segmenter[0].config.surface_settings.to_dict())
+    scores = at_vertices(surface, network_of(segmenter[0].eval(), 3)(surface).softmax(1))
+    np.testing.assert_allclose(scores, found.scores, atol=1e-6)  # type: ignore[arg-type]
 
 
 def test_broken_meshes_are_mended_and_labels_come_back_in_place(segmenter: tuple[FCNet, Path]) -> None:

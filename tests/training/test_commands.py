@@ -80,6 +80,9 @@ def test_evaluate_gives_the_numbers_of_training(run: Path, tmp_path: Path, folde
     first = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
     assert main(["evaluate", str(run), "--data", str(folder), "--out", str(tmp_path)]) == 0
     assert json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["metrics"] == first
+    averaged = ["--rotations", "2", "--out", str(tmp_path / "averaged")]
+    assert main(["evaluate", str(run), "--data", str(folder), *averaged]) == 0
+    assert json.loads((tmp_path / "averaged" / "evaluation" / "metrics.json").read_text())["rotations"] == 2
 
 
 def test_predict_continues_past_bad_files(

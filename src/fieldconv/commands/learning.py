@@ -113,6 +113,7 @@ def evaluate(
     *,
     source: Annotated[DataSource, tyro.conf.arg(name="")] = DataSource(),  # noqa: B008
     part: Literal["test", "train", "all"] = "test",
+    rotations: int = 1,
     out: Path | None = None,
 ) -> int:
     """Measure a trained network: a table of metrics, and JSON, curves and a report in the run's folder.
@@ -124,6 +125,7 @@ def evaluate(
         run: Run or checkpoint folder.
         source: Where the meshes come from; from where the run had them if not given.
         part: Part of the data to use.
+        rotations: Average over this many orientations of each shape; slower, a little better.
         out: Folder for the results; RUN if not given.
     """
     from fieldconv.models.fcnet import FCNet
@@ -135,7 +137,7 @@ def evaluate(
     if source == DataSource():
         source = source_of(run)
     data = open_data(source, model.task, model.config.surface_settings, part)
-    _measure(model, run, data, out or run)
+    _measure(model, run, data, out or run, rotations)
     return 0
 
 
@@ -296,10 +298,10 @@ Try next
 # What the commands share
 
 
-def _measure(model: Any, run: Path, data: Any, out: Path) -> Evaluation:
+def _measure(model: Any, run: Path, data: Any, out: Path, rotations: int = 1) -> Evaluation:
     from fieldconv.training.runs import evaluate_run
 
-    result = evaluate_run(model, run, data, out)
+    result = evaluate_run(model, run, data, out, rotations=rotations)
     _print_metrics(result)
     _report(out, model, data, result)
     return result

@@ -63,6 +63,8 @@ class Evaluation:
     curves : dict of str to (k, 2) arrays
         Curves by name: x, y.
     class_names : tuple of str
+    rotations : int
+        Orientations of each shape over which the network was averaged.
     """
 
     task: str
@@ -71,12 +73,14 @@ class Evaluation:
     tables: dict[str, NDArray[Any]] = field(default_factory=dict)
     curves: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
+    rotations: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold; NaN as None."""
         return {
             "task": self.task,
             "metrics": {key: _plain(value) for key, value in self.metrics.items()},
+            "rotations": self.rotations,
             "class_names": list(self.class_names),
             "tables": {key: _plain(value) for key, value in self.tables.items()},
             "curves": {key: _plain(value) for key, value in self.curves.items()},
@@ -128,6 +132,17 @@ def varied(surface: Surface, draw: np.random.Generator, config: TrainingConfig) 
         matrix = matrix * draw.uniform(1 - config.stretch, 1 + config.stretch, 3)
     shown.x = surface.x @ torch.from_numpy(matrix.astype(np.float32))
     return shown
+
+
+def orientations(surface: Surface, count: int) -> Iterable[Surface]:
+    """The surface, and turned ``count`` − 1 times if its features are positions; the same turns each time."""
+    yield surface
+    if count == 1 or surface.x is None or not torch.equal(surface.x, surface.pos):
+        return
+    for turn in Rotation.random(count - 1, random_state=0).as_matrix():
+        turned = surface.clone("x")
+        turned.x = surface.x @ torch.from_numpy(turn.astype(np.float32))
+        yield turned
 
 
 def joined(surfaces: Sequence[Surface]) -> Surface:

@@ -32,7 +32,7 @@ class Correspondence(LabelTask):
         distances = template_distances(data.template, self.folder or default_folder())
         everything, shapes = [], []
         for surface in follow(data):
-            predicted = at_vertices(surface, network(surface)).argmax(1).numpy()
+            predicted = at_vertices(surface, network(surface).softmax(1)).argmax(1).numpy()
             truth = surface.vertex_y.numpy()
             known = truth >= 0
             errors = distances[truth[known], predicted[known]]

@@ -54,7 +54,7 @@ class Segmentation(LabelTask):
         on_samples, on_vertices, by_area = (np.zeros((classes, classes)) for _ in range(3))
         shapes = []
         for surface in follow(data):
-            scores = network(surface)
+            scores = network(surface).softmax(1)  # as predictions average them at vertices
             predicted = at_vertices(surface, scores).argmax(1).numpy()
             truth = surface.vertex_y.numpy()
             own = confusion(truth, predicted, classes)

@@ -86,7 +86,7 @@ def train(
         return fit.run()
 
 
-def evaluate(model: FCNet, data: Any, *, quiet: bool = True) -> Evaluation:
+def evaluate(model: FCNet, data: Any, *, rotations: int = 1, quiet: bool = True) -> Evaluation:
     """Measure a network on a dataset.
 
     Parameters
@@ -94,6 +94,8 @@ def evaluate(model: FCNet, data: Any, *, quiet: bool = True) -> Evaluation:
     model : FCNet
     data : SurfaceDataset
         Prepared anew if it was not prepared the way the network needs it.
+    rotations : int
+        Average over this many orientations of each shape; see `predict`.
 
     Returns
     -------
@@ -101,7 +103,9 @@ def evaluate(model: FCNet, data: Any, *, quiet: bool = True) -> Evaluation:
         ``metrics`` has the numbers, ``curves`` and ``tables`` the rest.
     """
     check_fit(model, data)
-    return run_evaluation(model, prepared_for(model, data), task_named(data.task), quiet=quiet)
+    return run_evaluation(
+        model, prepared_for(model, data), task_named(data.task), rotations=rotations, quiet=quiet
+    )
 
 
 def adopt(model: FCNet, data: Any) -> None:

@@ -14,7 +14,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import Evaluation, Network, Task, on_device
+from fieldconv.tasks.base import Evaluation, Network, Task, on_device, orientations
 from fieldconv.tasks.presets import Machine, TrainingConfig
 from fieldconv.training.batches import Step, ahead, epoch_steps, steps_per_epoch
 from fieldconv.training.checkpoint import (
@@ -306,14 +306,20 @@ class Fit:
             torch.cuda.set_rng_state(state.rng[f"{rank}/cuda"], self.fabric.device)
 
 
-def network_of(model: FCNet) -> Network:
-    """The model as evaluation wants it: without gradients, outputs on the CPU in single precision."""
+def network_of(model: FCNet, rotations: int = 1) -> Network:
+    """The model as evaluation wants it: without gradients, outputs on the CPU in single precision.
+
+    Over several orientations of a shape, descriptors or probabilities are averaged; scores are then the
+    logarithms of these.
+    """
     device = next(model.parameters()).device
 
     def network(surface: Surface) -> Tensor:
         with torch.no_grad():
-            outputs: Tensor = model(on_device(surface, device))
-            return outputs.float().cpu()
+            found = [model(on_device(turned, device)).float() for turned in orientations(surface, rotations)]
+            if len(found) == 1 or model.config.head == "descriptors":
+                return torch.stack(found).mean(0).cpu()
+            return torch.stack(found).log_softmax(-1).logsumexp(0).cpu()
 
     return network
 
@@ -323,6 +329,7 @@ def run_evaluation(
     data: Any,
     task: Task,
     *,
+    rotations: int = 1,
     quiet: bool = False,
     what: Callable[[str], str] = "Evaluating {}".format,
 ) -> Evaluation:
@@ -330,8 +337,12 @@ def run_evaluation(
     before = model.training
     model.eval()
     try:
-        return task.evaluate(
-            network_of(model), data, follow=lambda things: follow(things, what(task.name), quiet=quiet)
+        found = task.evaluate(
+            network_of(model, rotations),
+            data,
+            follow=lambda things: follow(things, what(task.name), quiet=quiet),
         )
     finally:
         model.train(before)
+    found.rotations = rotations
+    return found

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from fieldconv.geometry.mesh import Mesh, MeshError
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import at_vertices, on_device
+from fieldconv.tasks.base import at_vertices, on_device, orientations
 
 if TYPE_CHECKING:
     from fieldconv.models.fcnet import FCNet
@@ -149,7 +149,7 @@ def _apply(model: FCNet, surface: Surface, rotations: int) -> tuple[NDArray[np.f
     scores, descriptors = [], []
     try:
         with torch.no_grad():
-            for turned in _orientations(surface, rotations):
+            for turned in orientations(surface, rotations):
                 turned = on_device(turned, device)
                 x = model.features(turned)
                 outputs = model.head(x, turned).float()
@@ -167,18 +167,6 @@ def _apply(model: FCNet, surface: Surface, rotations: int) -> tuple[NDArray[np.f
     finally:
         model.train(before)
     return np.mean(scores, 0), np.mean(descriptors, 0)
-
-
-def _orientations(surface: Surface, count: int) -> Iterable[Surface]:
-    from scipy.spatial.transform import Rotation
-
-    yield surface
-    if surface.x is None or not torch.equal(surface.x, surface.pos):
-        return
-    for turn in Rotation.random(count - 1, random_state=0).as_matrix() if count > 1 else ():
-        turned = surface.clone("x")
-        turned.x = surface.x @ torch.from_numpy(turn.astype(np.float32))
-        yield turned
 
 
 def _nearest(points: NDArray[np.float32], queries: NDArray[np.float32]) -> NDArray[np.int64]:

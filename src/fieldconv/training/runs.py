@@ -167,14 +167,14 @@ def source_of(run: str | Path) -> DataSource:
 
 
 def evaluate_run(
-    model: FCNet, run: str | Path, data: Any, out: str | Path, *, quiet: bool = False
+    model: FCNet, run: str | Path, data: Any, out: str | Path, *, rotations: int = 1, quiet: bool = False
 ) -> Evaluation:
     """Measure a network and write the numbers, curves and tables to ``out/evaluation``.
 
     If ``out`` is not the run itself, it gets what a report needs to know of the run.
     """
     check_fit(model, data)
-    result = run_evaluation(model, data, task_named(data.task), quiet=quiet)
+    result = run_evaluation(model, data, task_named(data.task), rotations=rotations, quiet=quiet)
     run, home = Path(run), Path(out)
     out = home / EVALUATION
     write_json(out / "metrics.json", result.to_dict())

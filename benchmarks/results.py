@@ -34,6 +34,8 @@ SHOWN = (
     "exact",
     "area_under_curve",
     "mean_average_precision",
+    "hks_mean_average_precision",
+    "wks_mean_average_precision",
 )
 
 

@@ -25,7 +25,7 @@ class Matching(Task):
 
     name, metric = "matching", "mean_average_precision"
 
-    def __init__(self, baselines: Sequence[str] = ("hks",)) -> None:
+    def __init__(self, baselines: Sequence[str] = ("hks", "wks")) -> None:
         self.baselines = baselines
 
     def edges(self, example: Any) -> int:

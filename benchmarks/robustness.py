@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ TRAINING = (
     "--echo-channels 12 --echo-samples 2 --samples None --epochs 15"
 )
 KINDS = {"scattering": COMMAND, "gathering": GATHERING}
-SEEDS = (0, 1)
 MESHES = 24
 
 NOISE = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
@@ -68,10 +67,10 @@ def noisy_frames(deviation: float) -> Callable[[Surface], Surface]:
     return turned
 
 
-def networks(folder: Path) -> dict[str, list[FCNet]]:
+def networks(folder: Path, seeds: Sequence[int]) -> dict[str, list[FCNet]]:
     """The trained networks of both kinds, one for each seed."""
     found: dict[str, list[FCNet]] = {}
-    for seed in SEEDS:
+    for seed in seeds:
         for kind, command in KINDS.items():
             run = folder / f"{kind}-{seed}"
             train_once(run, [*TRAINING.split(), "--seed", str(seed)], command)
@@ -160,15 +159,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, nargs="?", help="of the training runs, outside the checkout")
-    folder = parser.parse_args().folder
-    if folder is not None:
-        rows = measure(networks(folder))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    options = parser.parse_args()
+    if options.folder is not None:
+        rows = measure(networks(options.folder, options.seeds))
         programs = {"scattering": "fieldconv", "gathering": "python benchmarks/gathering.py"}
         runs = []
         for kind, program in programs.items():
-            for seed in SEEDS:
+            for seed in options.seeds:
                 command = f"{program} train {TRAINING} --seed {seed} --out RUN"
-                runs.append(results.collect(folder / f"{kind}-{seed}", kind, "creatures", command))
+                runs.append(results.collect(options.folder / f"{kind}-{seed}", kind, "creatures", command))
         result = {"test_meshes": MESHES, "rows": rows, "runs": runs}
         with atomic_path(RESULT) as temporary:
             temporary.write_text(json.dumps(result, indent=1) + "\n")

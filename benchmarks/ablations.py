@@ -145,15 +145,16 @@ def main() -> None:
     parser.add_argument("--data", default="SHREC11", help="folder of SHREC'11")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="to train now")
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=list(STUDIES), help="to train now")
+    parser.add_argument("--collect", action="store_true", help="train nothing, take what is done")
     options = parser.parse_args()
     if options.folder is not None:
-        for seed in options.seeds:
+        for seed in () if options.collect else options.seeds:
             for key in options.studies:
                 for name, changes in STUDIES[key].rows.items():
                     run = options.folder / f"{key}-{slug(name)}-{seed}"
                     train_once(run, arguments(STUDIES[key], changes, seed, options.data))
-                    with atomic_path(RESULT) as temporary:
-                        temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n")
+        with atomic_path(RESULT) as temporary:
+            temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n")
     text = table(json.loads(RESULT.read_text()))
     print(text)
     write_page(text)

@@ -34,7 +34,7 @@ def make(
         task: Task to write it for.
         meshes: How many, together; a fifth of them for testing.
         vertices: Of each mesh, 250 to 50,000.
-        species: Only these; all by default (for correspondence the first).
+        species: Only these; all by default (for correspondence quadruped).
         difficulty: Level of difficulty: clean, posed, noise, uneven, holes, cut, missing, hard …
         seed: Another seed is another dataset.
     """

@@ -81,9 +81,12 @@ def creature_collection(
 
 
 def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]:
-    """In the order of `SPECIES`; by default all, but one for correspondence, which has one template."""
+    """In the order of `SPECIES`; by default all, but one for correspondence, which has one template.
+
+    A quadruped: turned about, it is not nearly itself, as a biped is, whose front and back are alike.
+    """
     if species is None:
-        return SPECIES[:1] if task == "correspondence" else SPECIES
+        return ("quadruped",) if task == "correspondence" else SPECIES
     wanted = [species] if isinstance(species, str) else list(species)
     for name in wanted:
         if name not in SPECIES:

@@ -26,7 +26,7 @@ class Creatures(SurfaceDataset):
     vertices : int
         Of each mesh, 250 to 50,000.
     species : str or sequence of str, optional
-        All by default; for correspondence one, by default the first of `creatures.SPECIES`.
+        All by default; for correspondence one, by default "quadruped".
     pose : float
         Strength of the pose.
     difficulty : str or Difficulty

@@ -141,15 +141,15 @@ _PAPER: dict[str, dict[str, Any]] = {
 _MODERN: dict[str, Any] = {
     "optimiser": "adamw",
     "schedule": "one_cycle",
-    "learning_rate": 0.005,
+    "learning_rate": 0.01,
     "weight_decay": 1e-4,
     "clip": 1.0,
     "average": 0.99,
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
-    "classification": {"epochs": 30, "label_smoothing": 0.2},
+    "classification": {"epochs": 12, "label_smoothing": 0.2},
     "segmentation": {"epochs": 15, "label_smoothing": 0.2},
-    "correspondence": {"epochs": 40, "label_smoothing": 0.1},
+    "correspondence": {"epochs": 30, "label_smoothing": 0.1},
     "matching": {"epochs": 20},
 }
 _TINY: dict[str, dict[str, Any]] = {
@@ -161,5 +161,5 @@ _TINY: dict[str, dict[str, Any]] = {
 _PRESETS: dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]]]] = {
     "paper": ({}, _PAPER),
     "default": (_MODERN, _DEFAULT),
-    "tiny": ({**_MODERN, "learning_rate": 0.01, "average": None}, _TINY),
+    "tiny": ({**_MODERN, "average": None}, _TINY),
 }

@@ -30,7 +30,7 @@ class DataSource:
     vertices: int = 1000
     """Of each embedded creature."""
     species: tuple[str, ...] | None = None
-    """Of embedded creatures; all if not given, for correspondence the first."""
+    """Of embedded creatures; all if not given, for correspondence quadruped."""
     difficulty: str = "clean"
     """Of embedded creatures: clean, posed, noise, holes, hard …"""
 
@@ -116,14 +116,14 @@ class RunSettings:
 
 
 def creature_radius(task: Task, vertices: int) -> float:
-    """The paper's radius, larger if creatures are coarser than the meshes it was chosen for.
+    """The radius of the task, larger if creatures are coarser than the meshes it was chosen for.
 
     Examples
     --------
     >>> creature_radius("correspondence", 5000), round(creature_radius("correspondence", 1000), 2)
-    (0.05, 0.11)
+    (0.075, 0.17)
     """
-    radius, meant = {"correspondence": (0.05, 5000), "matching": (0.1, 2048)}.get(task, (0.2, 1000))
+    radius, meant = {"correspondence": (0.075, 5000), "matching": (0.1, 2048)}.get(task, (0.2, 1000))
     return float(radius * max(1.0, meant / vertices) ** 0.5)
 
 

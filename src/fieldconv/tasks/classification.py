@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from fieldconv.surface import Surface
 from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, varied
+from fieldconv.tasks.cross_entropy import cross_entropy
 from fieldconv.tasks.metrics import accuracy, confusion
 from fieldconv.tasks.presets import TrainingConfig
 
@@ -29,9 +29,7 @@ class Classification(Task):
 
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor]:
         target = chunk.surface.y
-        losses = cross_entropy(
-            outputs, target, ignore_index=-1, label_smoothing=config.label_smoothing, reduction="none"
-        )
+        losses = cross_entropy(outputs, target, smoothing=config.label_smoothing)
         return losses, (outputs.argmax(1) == target).float()
 
     def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from fieldconv.surface import Surface
 from fieldconv.tasks.base import (
@@ -21,6 +20,7 @@ from fieldconv.tasks.base import (
     mean_per_example,
     varied,
 )
+from fieldconv.tasks.cross_entropy import cross_entropy
 from fieldconv.tasks.metrics import accuracy, confusion, intersection_over_union
 from fieldconv.tasks.presets import TrainingConfig
 
@@ -36,9 +36,7 @@ class LabelTask(Task):
 
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor]:
         target = chunk.surface.y
-        losses = cross_entropy(
-            outputs, target, ignore_index=-1, label_smoothing=config.label_smoothing, reduction="none"
-        )
+        losses = cross_entropy(outputs, target, smoothing=config.label_smoothing)
         right = (outputs.detach().argmax(1) == target).float()
         known = target >= 0
         return mean_per_example(losses, known, chunk.surface), mean_per_example(right, known, chunk.surface)

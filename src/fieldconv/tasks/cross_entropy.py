@@ -1,0 +1,75 @@
+"""Cross entropy that stays lean with thousands of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+CHUNK = 2**19  # numbers whose softmax is kept at hand, in the cache
+
+
+class _ByChunks(torch.autograd.Function):
+    """A few rows at a time; softmax is worked out again on the way back, so only the scores are kept."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        ctx.save_for_backward(scores, target)
+        ctx.smoothing = smoothing
+        return torch.cat([_plain(some, right, smoothing) for some, right in _parts(scores, target)])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        """Of each row: softmax, less what it should be."""
+        scores, target = ctx.saved_tensors
+        target, gradient = target[:, None], torch.where(target >= 0, gradient, 0)[:, None]
+        result = torch.empty_like(scores)
+        for some, factor, out in _parts(scores, gradient, result):
+            torch.softmax(some, 1, out=out).sub_(ctx.smoothing / scores.shape[1]).mul_(factor)
+        result.scatter_add_(1, target.clamp(min=0), ((ctx.smoothing - 1) * gradient).to(result.dtype))
+        return result, None, None
+
+
+def _parts(scores: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """A few rows of each."""
+    rows = max(CHUNK // scores.shape[1], 1)
+    return zip(*(torch.split(tensor, rows) for tensor in (scores, *others)), strict=True)
+
+
+def _plain(scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    return functional.cross_entropy(
+        scores, target, ignore_index=-1, label_smoothing=smoothing, reduction="none"
+    )
+
+
+def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0) -> Tensor:
+    """Cross entropy of each row, 0 where the target is −1.
+
+    As torch's, but on the CPU with a large table of scores: of that size, it makes only the gradient.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (n, classes)
+    target : int64 Tensor, shape (n,)
+        The right class of each row, or −1 where it is not known.
+    smoothing : float
+        Share of the target that is spread over all classes.
+
+    Returns
+    -------
+    Tensor, shape (n,)
+
+    Examples
+    --------
+    >>> cross_entropy(torch.zeros(2, 4), torch.tensor([3, -1])).exp()
+    tensor([4., 1.])
+    """
+    if scores.device.type == "cpu" and scores.numel() > CHUNK:
+        losses: Tensor = _ByChunks.apply(scores, target, smoothing)  # type: ignore[no-untyped-call]
+        return losses
+    return _plain(scores, target, smoothing)

@@ -20,6 +20,7 @@ _PUBLIC = {
     "SurfaceCache": "cache",
     "FCNet": "models.fcnet",
     "FCNetConfig": "models.config",
+    "keep_freed_memory": "_memory",
     "train": "training",
     "evaluate": "training",
     "predict": "training",
@@ -40,6 +41,7 @@ _MODULES = {
 }
 
 if TYPE_CHECKING:
+    from ._memory import keep_freed_memory as keep_freed_memory
     from .cache import SurfaceCache as SurfaceCache
     from .geometry.geodesics import Discs as Discs
     from .geometry.geodesics import geodesic_discs as geodesic_discs

@@ -13,6 +13,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from fieldconv._memory import keep_freed_memory
 from fieldconv.surface import Surface
 from fieldconv.tasks.base import Evaluation, Network, Task, on_device, orientations
 from fieldconv.tasks.presets import Machine, TrainingConfig
@@ -44,6 +45,8 @@ def make_fabric(machine: Machine) -> Fabric:
         accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     if machine.threads:
         torch.set_num_threads(machine.threads)
+    if accelerator == "cpu":
+        keep_freed_memory()
     fabric = Fabric(
         accelerator=accelerator,
         devices=int(machine.devices) if machine.devices.isdecimal() else machine.devices,

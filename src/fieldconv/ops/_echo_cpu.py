@@ -32,7 +32,7 @@ from fieldconv.ops._simd import (
     where_positive,
 )
 
-SUMS = 4  # blocks of receivers with their own sums
+SUMS = 8  # blocks of receivers with their own sums
 
 
 @kernel

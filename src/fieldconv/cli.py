@@ -57,6 +57,8 @@ def _run(name: str, words: list[str]) -> int:
     import tyro
 
     module, function = COMMANDS[name][0].split(":")
+    # torch's idle threads would keep their cores for a while, where the kernels' threads could work.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     command = getattr(importlib.import_module(f"fieldconv.{module}"), function)
     try:
         result = tyro.cli(command, args=words, prog=f"fieldconv {name}")

@@ -11,8 +11,8 @@ fresh process over one pass. The baseline of a whole training step would not fit
 is the sum over the network's convolutions and ECHO layers, each run alone, without the rest. On a machine
 that others use at the same time, --busy counts processor time on one core instead of time on the clock.
 Both sides are timed with the C library's own treatment of freed memory. --keep-memory times both as training
-runs, with `fieldconv.keep_freed_memory`: the per-edge ECHO votes then take less than half the time, ours about
-four fifths, so ratios fall. The memory of a training step is always measured so, since it takes more.
+runs, with `fieldconv.keep_freed_memory`: the per-edge ECHO votes then take less than half the time, ours gain
+less, so that ratio falls. The memory of a training step is always measured so, since it takes more.
 """
 
 from __future__ import annotations

@@ -72,15 +72,15 @@ def open_data(
     if source.hold_out is None:
         return open_dataset(source.data, task, split=part, seed=source.split_seed, **options)  # type: ignore[arg-type]
     data = open_dataset(source.data, task, split="train", seed=source.split_seed, **options)
-    inside = held_out(source.hold_out, data.names)
+    inside = held_out(source.hold_out, data.names, source.split_seed)
     if inside.all() or not inside.any():
         which = "everything" if inside.any() else "nothing"
         raise ValueError(f"--hold-out {source.hold_out} holds out {which} of {source.data}")
     return data[inside if part == "test" else ~inside]
 
 
-def held_out(pattern: str, names: list[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which names a range of numbers or a pattern means.
+def held_out(pattern: str, names: list[str], seed: int = 0) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which names a range of numbers, a share in percent (drawn with ``seed``) or a pattern means.
 
     Examples
     --------
@@ -88,10 +88,16 @@ def held_out(pattern: str, names: list[str]) -> np.ndarray[Any, np.dtype[np.bool
     [False, True, True]
     >>> held_out("b*", ["a.obj", "b.obj", "c.obj"]).tolist()
     [False, True, False]
+    >>> sum(held_out("30%", list("abcdefghij"))).item()
+    3
     """
     inside = np.zeros(len(names), bool)
     numbers = re.fullmatch(r"(\d*):(\d*)", pattern)
-    if numbers:
+    share = re.fullmatch(r"(\d+(?:\.\d*)?)%", pattern)
+    if share:
+        count = round(len(names) * float(share[1]) / 100)
+        inside[np.random.default_rng(seed).permutation(len(names))[:count]] = True
+    elif numbers:
         inside[slice(*(int(n) if n else None for n in numbers.groups()))] = True
     else:
         inside[:] = [fnmatch.fnmatch(name, pattern) for name in names]

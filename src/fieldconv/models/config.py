@@ -250,7 +250,8 @@ _PAPER: dict[str, dict[str, Any]] = {
 # Where another setting than the paper's was measured to be better, see docs/ablations.md.
 _DEFAULT: dict[str, dict[str, Any]] = {
     "classification": {"features": "hks"},
-    "correspondence": {"radius": 0.075, "dropout": 0.0},
+    "segmentation": {"features": "hks"},
+    "correspondence": {"features": "hks", "radius": 0.075, "dropout": 0.0},
 }
 _TINY: dict[str, Any] = {
     "lift_channels": 4,

@@ -148,8 +148,8 @@ _MODERN: dict[str, Any] = {
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
     "classification": {"epochs": 12, "label_smoothing": 0.2},
-    "segmentation": {"epochs": 15, "label_smoothing": 0.2},
-    "correspondence": {"epochs": 30, "label_smoothing": 0.1},
+    "segmentation": {"epochs": 6, "label_smoothing": 0.2},
+    "correspondence": {"epochs": 15, "label_smoothing": 0.1},
     "matching": {"epochs": 20},
 }
 _TINY: dict[str, dict[str, Any]] = {

@@ -247,7 +247,7 @@ def match(
     return 0
 
 
-def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 20, meshes: int = 40) -> int:
+def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:
     """Train a small network to find the parts of animals, on two cores in under three minutes, and show it.
 
     $ fieldconv demo

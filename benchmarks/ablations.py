@@ -21,10 +21,10 @@ import numpy as np
 import results
 import robustness
 from fieldconv._io import atomic_path
+from pages import DOCS, fill_table
 from training_runs import finished, train_once
 
 RESULT = Path(__file__).parent / "results" / "ablations" / "ablations.json"
-PAGE = Path(__file__).parents[1] / "docs" / "ablations.md"
 SEEDS = (0, 1)
 
 
@@ -129,15 +129,6 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def write_page(text: str) -> None:
-    """Put the table between its two marks on the page."""
-    begin, end = "<!-- table: benchmarks/ablations.py -->\n", "<!-- end of table -->"
-    page = PAGE.read_text() if PAGE.is_file() else f"# Ablations\n\n{begin}{end}\n"
-    before, rest = page.split(begin)
-    with atomic_path(PAGE) as temporary:
-        temporary.write_text(f"{before}{begin}{text}{end}{rest.split(end)[1]}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -158,7 +149,7 @@ def main() -> None:
             temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n")
     text = table(json.loads(RESULT.read_text()))
     print(text)
-    write_page(text)
+    fill_table(DOCS / "ablations.md", "benchmarks/ablations.py", text)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,10 @@ from fieldconv.tasks.distances import template_distances
 from fieldconv.tasks.metrics import summarise_errors
 from fieldconv.training.checkpoint import read_config
 from mesh_variants import Variant, decimated, flipped, noisy, remeshed, subdivided
+from pages import DOCS, fill_table
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "faust.json"
-FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "robustness_faust.png"
+FIGURE = DOCS / "figures" / "robustness_faust.png"
 SHAPES = range(70, 80)
 
 VARIANTS: dict[str, Callable[[Mesh, np.random.Generator], Variant]] = {
@@ -98,6 +99,14 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         figure.savefig(temporary, dpi=150)
 
 
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = ["| | within 0.05 (%) | exact (%) | mean error × 100 |", "|---|---:|---:|---:|"]
+    for row in rows:
+        shares = f"{100 * row['within_0.05']:.1f} | {100 * row['exact']:.1f}"
+        lines.append(f"| {row['variant']} | {shares} | {row['mean_error_x100']:.2f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -119,7 +128,9 @@ def main() -> None:
         }
         with atomic_path(RESULT) as temporary:
             temporary.write_text(json.dumps(result, indent=1) + "\n")
-    draw(json.loads(RESULT.read_text())["rows"], FIGURE)
+    rows = json.loads(RESULT.read_text())["rows"]
+    draw(rows, FIGURE)
+    fill_table(DOCS / "robustness.md", "benchmarks/robustness_faust.py", table(rows))
 
 
 if __name__ == "__main__":

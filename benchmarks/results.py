@@ -29,7 +29,7 @@ SHOWN = (
     "vertex_accuracy",
     "area_accuracy",
     "mean_iou",
-    "mean_error_x100",
+    "mean_error",
     "within_0.05",
     "exact",
     "area_under_curve",

@@ -360,6 +360,7 @@ def words(name: str) -> str:
     """
     if name == "score":  # what the training log calls it
         return "training score"
+    name = name.replace("mean_error", "mean_error_×_100")
     spoken = {"iou": "IoU", "hks": "HKS", "wks": "WKS", "mse": "MSE"}
     return " ".join(spoken.get(word, word) for word in name.split("_"))
 

@@ -156,7 +156,14 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = ["| | field convolution | gathering | difference |", "|---|---:|---:|---:|"]
+    seeds = len(rows[0]["accuracy"]["scattering"])
+    lines = [
+        "![Accuracy at every level, and against noise, vertices and turned frames](figures/robustness.png)",
+        "",
+        f"| {'mean of ' if seeds > 1 else ''}{seeds} seed{'s' if seeds > 1 else ''} "
+        "| field convolution | gathering | difference |",
+        "|---|---:|---:|---:|",
+    ]
     words = {"difficulty": "", "noise": "noise ", "vertices": "vertices ", "frames": "frames turned, σ = "}
     for row in rows:
         ours, theirs = (100 * np.mean(row["accuracy"][kind]) for kind in KINDS)

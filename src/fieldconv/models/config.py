@@ -249,7 +249,7 @@ _PAPER: dict[str, dict[str, Any]] = {
 }
 # Where another setting than the paper's was measured to be better, see docs/ablations.md.
 _DEFAULT: dict[str, dict[str, Any]] = {
-    "classification": {"features": "hks"},
+    "classification": {"features": "wks"},
     "segmentation": {"features": "hks"},
     "correspondence": {"features": "hks", "radius": 0.075, "dropout": 0.0},
 }

@@ -53,7 +53,7 @@ STUDIES = {
             "complex filters": "--filter complex",
             "linear lift": "--lift linear",
             "positions instead of WKS": "--features xyz",
-            "positions stretched by up to 20 %": "--features xyz --stretch 0.2",
+            "positions, stretched by up to 20 %": "--features xyz --stretch 0.2",
             "HKS instead of WKS": "--features hks",
             "vector heat discs": "--solver heat",
         },
@@ -97,6 +97,8 @@ def collect(folder: Path) -> dict[str, Any]:
                 runs.append({**{k: kept[k] for k in numbers}, "epochs": settings["epochs"]})
             if runs:
                 changed = {k: [base[k], v] for k, v in settings.items() if v != base[k]}
+                if rows and not changed:  # what has become the default
+                    continue
                 values = [run["metrics"]["accuracy"] for run in runs]
                 rows.append(
                     {

@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 from fieldconv.cache import SurfaceCache
 from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, base, open_dataset
-from fieldconv.datasets.base import Matches, find_matches, fingerprint
+from fieldconv.datasets.base import Matches, find_matches, fingerprint, near_samples
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.sampling import nearest_samples
 from fieldconv.surface import Surface, ToSurface
@@ -216,7 +216,7 @@ def test_matches_follow_the_paper():
     scene, model = Surface.from_mesh(scene_mesh, 0.3, 30), Surface.from_mesh(model_mesh, 0.3, 50)
     truth = rng.integers(-1, 162, 42)
     truth[:5] = -1
-    found = find_matches(scene, model, model_mesh, truth, ball=0.15)
+    found = find_matches(scene, model, near_samples(model, model_mesh, ball=0.15), truth)
     match, inside = naive_matches(scene, model, model_mesh, truth, 0.15)
     assert found.match[0].tolist() == [i for i, _, _ in match]
     for (_, best, distance), chosen in zip(match, found.match[1].tolist(), strict=True):

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, overload
@@ -276,6 +276,10 @@ class SurfaceDataset(Dataset[Any]):
         if not collection.pairs:
             raise collection.error(["has no pairs"])
 
+        @lru_cache(maxsize=16)  # a model is in many pairs
+        def near(model: int) -> csr_array:
+            return near_samples(self._surface(model), self._read(self._items[model]).mesh, self.ball)
+
         def match(pair: Pair) -> Matches:
             items = self._items[pair.scene], self._items[pair.model]
             sources = [*(self._key(item) for item in items), fingerprint(pair.truth)]
@@ -285,7 +289,7 @@ class SurfaceDataset(Dataset[Any]):
                 return Matches(**found.to_dict())
             scene, model = (self._read(item) for item in items)
             surfaces = self._surface(pair.scene), self._surface(pair.model)
-            matches = find_matches(*surfaces, model.mesh, pair.truth(scene, model), self.ball)
+            matches = find_matches(*surfaces, near(pair.model), pair.truth(scene, model))
             self._save(key, Surface(**matches.to_dict()))
             return matches
 
@@ -310,24 +314,25 @@ class SurfaceDataset(Dataset[Any]):
             self._store.save(key, surface)
 
 
-def find_matches(
-    scene: Surface, model: Surface, model_mesh: Mesh, truth: NDArray[np.int64], ball: float = BALL
-) -> Matches:
-    """Which samples correspond, by the model's vertex at each vertex of the scene, (V_scene,), −1: none."""
+def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
+    """(V, n) bool: which samples are within the geodesic ball around each vertex."""
+    samples = surface.sample.numpy()
+    discs = geodesic_discs(mesh.normalised(), ball, samples)
+    sample = np.repeat(np.arange(len(samples)), np.diff(discs.offsets))
+    inside = np.ones(len(sample), bool)
+    return csr_array((inside, (discs.targets, sample)), (surface.num_vertices, len(samples)))
+
+
+def find_matches(scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64]) -> Matches:
+    """Which samples correspond, by the model's vertex at each vertex of the scene, (V_scene,), −1: none.
+
+    ``near`` are the `near_samples` of the model.
+    """
     image = truth[scene.sample.numpy()]
     known = np.flatnonzero(image >= 0)
     nearest = model.vertex_sample[:, 0].numpy()[image[known]]
     samples = model.sample.numpy()
-    number = np.full(model.num_vertices, -1)
-    number[samples] = np.arange(len(samples))
-    places, place = np.unique(image[known], return_inverse=True)
-    discs = geodesic_discs(model_mesh.normalised(), ball, places, samples)
-    row, column = np.repeat(np.arange(len(places)), np.diff(discs.offsets)), number[discs.targets]
-    inside = column >= 0
-    near = csr_array(
-        (np.ones(inside.sum(), bool), (row[inside], column[inside])), (len(places), len(samples))
-    )
-    chosen, right = near[place.ravel()].nonzero()
+    chosen, right = near[image[known]].nonzero()
     return Matches(
         match=torch.from_numpy(np.stack([known, nearest])),
         ball=torch.from_numpy(np.stack([known[chosen], right])),

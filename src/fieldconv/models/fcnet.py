@@ -132,7 +132,7 @@ class FCNet(nn.Module):
                 f"surface has {found}; build it with Surface.from_mesh(…, features={self.config.features!r})"
             )
         if self.config.features != "xyz":
-            # Of mean 1, and below 30 on whole bodies; but a loose speck keeps all its heat, and would dwarf them.
+            # Of mean 1, below 30 on whole bodies; but a loose speck keeps all its heat, and would dwarf them.
             scalars = scalars.clamp(max=30)
         x = self.lift(_scaled(scalars, surface), surface)
         before = x

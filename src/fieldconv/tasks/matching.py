@@ -57,7 +57,8 @@ class Matching(Task):
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor]:
         scene, model, weight = (chunk.extra[key] for key in ("scene", "model", "weight"))
         squared = (outputs[scene] - outputs[model]).square().sum(-1)
-        losses = twin_loss(squared, weight, config.margin)
+        # On loose specks of a mesh vectors grow without bound; they must not be all that is learnt from.
+        losses = twin_loss(squared.clamp(max=20 * config.margin), weight, config.margin)
         positive = squared.detach()[:, : config.positives]
         negative = squared.detach()[:, config.positives :]
         return losses.mean(1), (positive < negative).float().mean(1)

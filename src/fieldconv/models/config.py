@@ -251,6 +251,7 @@ _PAPER: dict[str, dict[str, Any]] = {
 _DEFAULT: dict[str, dict[str, Any]] = {
     "classification": {"features": "wks"},
     "segmentation": {"features": "hks"},
+    "matching": {"features": "hks"},
     "correspondence": {"features": "hks", "radius": 0.075, "dropout": 0.0},
 }
 _TINY: dict[str, Any] = {

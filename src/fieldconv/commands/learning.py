@@ -15,6 +15,7 @@ from fieldconv.geometry.meshfiles import meshes_below
 from fieldconv.models.config import FCNetConfig, Preset, Task
 from fieldconv.settings import SurfaceSettings
 from fieldconv.tasks.presets import Machine, TrainingConfig
+from fieldconv.tasks.wording import number, words
 from fieldconv.training.settings import DataSource
 
 if TYPE_CHECKING:
@@ -325,30 +326,13 @@ def _print_metrics(result: Evaluation) -> None:
     table = Table("metric", "value")
     table.columns[1].justify = "right"
     for name, value in result.metrics.items():
-        table.add_row(_words(name), _number(name, value))
+        table.add_row(words(name), number(name, value))
     if "iou" in result.tables:
         table.add_section()
         for name, value in zip(result.class_names, result.tables["iou"], strict=True):
             if value == value:  # parts that do not occur have none
                 table.add_row(f"IoU of {name}", f"{value:.1%}")
     Console().print(table)
-
-
-def _words(name: str) -> str:
-    special = {
-        "accuracy": "accuracy",
-        "sample_accuracy": "accuracy on samples",
-        "area_accuracy": "accuracy by area",
-        "mean_iou": "mean IoU",
-        "mean_error": "mean geodesic error × 100",
-        "exact": "exact matches",
-        "within_0.05": "within geodesic error 0.05",
-    }
-    return special.get(name, name.replace("_", " ").replace("hks", "HKS").replace("wks", "WKS"))
-
-
-def _number(name: str, value: float) -> str:
-    return f"{value:.2f}" if name == "mean_error" else f"{value:.1%}"
 
 
 def _mesh_paths(given: Sequence[Path]) -> list[Path]:

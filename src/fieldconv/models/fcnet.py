@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from fieldconv.models.config import FCNetConfig, Preset, Task
 from fieldconv.models.heads import ClassificationHead, DescriptorHead, LabelHead
+from fieldconv.models.pooling import mean_per_shape, shape_of_samples
 from fieldconv.nn import FCResNetBlock, LearnedGradient, LinearLift, TangentLinear
 
 if TYPE_CHECKING:
@@ -195,11 +196,5 @@ class FCNet(nn.Module):
 
 def _scaled(scalars: Tensor, surface: Surface) -> Tensor:
     """The features of each shape, divided by their root mean square length over its area."""
-    area = surface.area
-    shape: Tensor | None = getattr(surface, "batch", None)
-    if shape is None:
-        shape = torch.zeros(len(area), dtype=torch.long, device=area.device)
-    nothing = area.new_zeros(surface.num_graphs if hasattr(surface, "num_graphs") else 1)
-    squares = nothing.index_add(0, shape, area * scalars.square().sum(1))
-    mean = squares / nothing.index_add(0, shape, area)
-    return scalars * torch.where(mean > 0, mean, 1.0).rsqrt()[shape, None]
+    mean = mean_per_shape(scalars.square().sum(1), surface.area, surface)
+    return scalars * torch.where(mean > 0, mean, 1.0).rsqrt()[shape_of_samples(surface)[0], None]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.models.config import FCNetConfig
+from fieldconv.models.pooling import mean_per_shape
 from fieldconv.nn import ECHOBlock, FieldConv
 from fieldconv.nn._init import init_perceptron
 from fieldconv.ops.direction import polar
@@ -92,10 +93,5 @@ class ClassificationHead(nn.Module):
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """(shapes, outputs) scores of the vector field ``x``."""
         magnitude, _ = polar(self.conv(x, surface))
-        weight: Tensor = surface.area.unsqueeze(1) if self.pooling == "area" else torch.ones_like(magnitude)
-        batch = getattr(surface, "batch", None)
-        if batch is None:
-            return (weight * magnitude).sum(0, keepdim=True) / weight.sum(0)
-        nothing = magnitude.new_zeros(surface.num_graphs, magnitude.shape[1])
-        total = nothing.index_add(0, batch, weight * magnitude)
-        return total / nothing.index_add(0, batch, weight.expand_as(magnitude))
+        weight = surface.area if self.pooling == "area" else torch.ones_like(surface.area)
+        return mean_per_shape(magnitude, weight, surface)

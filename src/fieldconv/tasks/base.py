@@ -150,19 +150,6 @@ def joined(surfaces: Sequence[Surface]) -> Surface:
     return surfaces[0] if len(surfaces) == 1 else Batch.from_data_list(list(surfaces))
 
 
-def mean_per_example(values: Tensor, known: Tensor, surface: Surface) -> Tensor:
-    """(examples,) mean of ``values`` (n,) over the known samples of each surface; 0 where none is known."""
-    batch = getattr(surface, "batch", None)
-    if batch is None:
-        batch = torch.zeros(len(values), dtype=torch.int64, device=values.device)
-        count = 1
-    else:
-        count = surface.num_graphs
-    nothing = values.new_zeros(count)
-    total = nothing.index_add(0, batch, torch.where(known, values, 0))
-    return total / nothing.index_add(0, batch, known.to(values.dtype)).clamp(min=1)
-
-
 def at_vertices(surface: Surface, values: Tensor) -> Tensor:
     """`Surface.interpolate`, without copies where every vertex is a sample."""
     return values if surface.num_nodes == surface.num_vertices else surface.interpolate(values)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from fieldconv.models.pooling import mean_per_shape
 from fieldconv.surface import Surface
 from fieldconv.tasks.base import (
     Chunk,
@@ -17,7 +18,6 @@ from fieldconv.tasks.base import (
     Task,
     at_vertices,
     joined,
-    mean_per_example,
     varied,
 )
 from fieldconv.tasks.cross_entropy import cross_entropy
@@ -39,7 +39,7 @@ class LabelTask(Task):
         losses = cross_entropy(outputs, target, smoothing=config.label_smoothing)
         right = (outputs.detach().argmax(1) == target).float()
         known = target >= 0
-        return mean_per_example(losses, known, chunk.surface), mean_per_example(right, known, chunk.surface)
+        return mean_per_shape(losses, known, chunk.surface), mean_per_shape(right, known, chunk.surface)
 
 
 class Segmentation(LabelTask):

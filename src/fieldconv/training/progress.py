@@ -11,6 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from fieldconv.tasks.wording import number, words
+
 
 def spoken(seconds: float) -> str:
     """A duration in words.
@@ -77,7 +79,7 @@ class TrainingProgress:
         left = (self.epochs - row["epoch"]) * (time.monotonic() - self._began) / max(done, 1)
         parts = [f"epoch {row['epoch']:>{len(str(self.epochs))}}/{self.epochs}", f"loss {row['loss']:.4f}"]
         parts.append(f"training {100 * row['score']:.1f} %")
-        parts += [f"{_words(k)} {_value(k, v)}" for k, v in row.items() if k.startswith("validation_")]
+        parts += [f"{words(k)} {number(k, v)}" for k, v in row.items() if k.startswith("validation_")]
         parts.append(spoken(row["seconds"]))
         if row["epoch"] < self.epochs:
             parts.append(f"{spoken(left)} left")
@@ -98,11 +100,3 @@ def follow(
     if total is None:
         total = length_hint(things) or None
     yield from track(things, what, total, console=console, disable=hidden, transient=True)
-
-
-def _words(key: str) -> str:
-    return key.removeprefix("validation_").replace("_", " ") + " (validation)"
-
-
-def _value(key: str, value: float) -> str:
-    return f"{value:.2f}" if key.endswith("mean_error") else f"{100 * value:.1f} %"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._io import atomic_path
+from fieldconv.tasks.wording import words
 from fieldconv.viz.colours import categorical, ramp
 
 if TYPE_CHECKING:
@@ -348,21 +349,6 @@ def filter_sheet(images: NDArray[Any]) -> NDArray[np.uint8]:
     tiles = np.pad(tiles, ((0, 0), (0, 0), (pad, pad), (pad, pad), (0, 0)))
     sheet: NDArray[np.uint8] = np.rint(tiles).astype(np.uint8).transpose(0, 2, 1, 3, 4)
     return sheet.reshape(outs * (size + 2 * pad), ins * (size + 2 * pad), 4)
-
-
-def words(name: str) -> str:
-    """A metric's name for people.
-
-    Examples
-    --------
-    >>> words("mean_iou"), words("validation_accuracy"), words("within_0.05")
-    ('mean IoU', 'validation accuracy', 'within 0.05')
-    """
-    if name == "score":  # what the training log calls it
-        return "training score"
-    name = name.replace("mean_error", "mean_error_×_100")
-    spoken = {"iou": "IoU", "hks": "HKS", "wks": "WKS", "mse": "MSE"}
-    return " ".join(spoken.get(word, word) for word in name.split("_"))
 
 
 def _text(text: str) -> str:

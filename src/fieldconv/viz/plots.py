@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fieldconv.tasks.wording import words
 from fieldconv.viz import page
 from fieldconv.viz.colours import categorical
-from fieldconv.viz.figures import words
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _numbers = count()

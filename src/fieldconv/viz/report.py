@@ -37,11 +37,12 @@ from typing import Any
 
 import numpy as np
 
+from fieldconv.tasks.wording import number, words
 from fieldconv.viz import figures, page, plots
-from fieldconv.viz.figures import split_history, words
+from fieldconv.viz.figures import split_history
 from fieldconv.viz.page import section
 from fieldconv.viz.published import benchmark_of
-from fieldconv.viz.runs import Run, RunError, describe, number, read_run, score, shape_panels
+from fieldconv.viz.runs import Run, RunError, describe, read_run, score, shape_panels
 from fieldconv.viz.viewer import views
 
 

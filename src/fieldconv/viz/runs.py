@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.tasks.wording import number, words
 from fieldconv.viz import panels as pan
-from fieldconv.viz.figures import words
 from fieldconv.viz.panels import Panel
 
 Floats = NDArray[np.float64]
@@ -210,22 +210,6 @@ def describe(run: Run, shape: dict[str, Any]) -> str:
     key = SCORES.get(run.task or "", "accuracy")
     value = shape.get(key)
     return "" if value is None else f"{words(key)} {number(key, value)}"
-
-
-def number(key: str, value: float | None) -> str:
-    """A metric for people: shares in percent, others with four digits.
-
-    Examples
-    --------
-    >>> number("accuracy", 0.9291), number("mean_error", 2.345678), number("loss", None)
-    ('92.9 %', '2.346', '–')
-    """
-    if value is None or not np.isfinite(value):
-        return "–"
-    plain = ("loss", "mean_error", "median_rank", "learning_rate", "seconds", "epoch")
-    if key.endswith(plain) or not 0 <= value <= 1:
-        return f"{value:.4g}"
-    return f"{100 * value:.1f} %"
 
 
 def _colourings(

@@ -258,6 +258,15 @@ def test_pairs_and_their_batches(pairs):
     assert torch.cosine_similarity(batch.scene.pos[s], batch.model.pos[m]).min() > 0.7
 
 
+def test_pairs_of_a_held_out_and_another_shape_are_left_out(pairs):
+    options = {"cache": False, "pre_transform": ToSurface(0.4, samples=30)}
+    data = FolderDataset(pairs / "data", split="all", **options)
+    kept, held = data.holding_out(lambda names: np.array([name == "b.off" for name in names]))
+    assert (kept.names, held.names) == ([], ["b.off → b.off"])
+    kept, held = data.holding_out(lambda names: np.array([name == "a.off" for name in names]))
+    assert (kept.names, held.names) == (["b.off → b.off"], [])
+
+
 def test_matches_are_kept_too(pairs, monkeypatch):
     options = {"split": "all", "cache": pairs / "cache", "pre_transform": ToSurface(0.4, samples=30)}
     first = FolderDataset(pairs / "data", **options)

@@ -294,10 +294,11 @@ def test_humans_split_by_pair_or_by_shape(tmp_path):
         write_lines(tmp_path / "smpl_matches" / f"{i}.txt", [1, 2, 3])
     pairs = [(i, j) for i in range(1, 6) for j in range(1, 6) if i != j]
     write_lines(tmp_path / "pairs.txt", [f"{i},{j}" for i, j in pairs])
-    assert len(read_shrec19_humans(tmp_path, split="test").pairs) == 4
-    assert len(read_shrec19_humans(tmp_path).pairs) == 16
-    train = read_shrec19_humans(tmp_path, split_by="shape", test_fraction=0.4)
-    test = read_shrec19_humans(tmp_path, split_by="shape", split="test", test_fraction=0.4)
+    by_pair = {"split_by": "pair", "test_fraction": 0.2}
+    assert len(read_shrec19_humans(tmp_path, split="test", **by_pair).pairs) == 4
+    assert len(read_shrec19_humans(tmp_path, **by_pair).pairs) == 16
+    train = read_shrec19_humans(tmp_path, test_fraction=0.4)
+    test = read_shrec19_humans(tmp_path, split="test", test_fraction=0.4)
     assert (len(train.pairs), len(test.pairs)) == (3 * 2, 2)
     assert not {*names(train)} & {*names(test)}
 

@@ -158,6 +158,16 @@ class SurfaceDataset(Dataset[Any]):
         """Name of the mesh, or of scene and model, of each element."""
         return [" → ".join(self._items[part].name for part in self._parts(i)) for i in self._indices]
 
+    def holding_out(self: Own, chosen: Callable[[list[str]], NDArray[np.bool_]]) -> tuple[Own, Own]:
+        """The elements without any of the shapes chosen by their names, and those of such shapes only."""
+        parts = [self._parts(i) for i in self._indices]
+        used = sorted({part for element in parts for part in element})
+        inside = dict(zip(used, chosen([self._items[part].name for part in used]), strict=True))
+        kept, held = (
+            [all(inside[p] == side for p in element) for element in parts] for side in (False, True)
+        )
+        return self[np.array(kept, bool)], self[np.array(held, bool)]
+
     def meshes(self, index: int) -> tuple[Mesh, ...]:
         """The original mesh, or for matching the two meshes, of an element."""
         return tuple(self._items[part].read().mesh for part in self._parts(self._indices[index]))

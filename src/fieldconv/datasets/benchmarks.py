@@ -141,8 +141,8 @@ class SHREC19Humans(SurfaceDataset):
     ----------
     root : path
     split : {"train", "test", "all"}
-    split_by : {"pair", "shape"}
-        Draw ``test_fraction`` of the pairs; or of the shapes, so that tested shapes are new.
+    split_by : {"shape", "pair"}
+        Draw ``test_fraction`` of the shapes, so that tested shapes are new; or of the pairs.
     **options
         As for `SurfaceDataset`.
     """
@@ -152,8 +152,8 @@ class SHREC19Humans(SurfaceDataset):
         root: str | Path,
         *,
         split: Split = "train",
-        split_by: Literal["pair", "shape"] = "pair",
-        test_fraction: float = 0.2,
+        split_by: Literal["shape", "pair"] = "shape",
+        test_fraction: float = 0.3,
         seed: int = 0,
         **options: Any,
     ) -> None:

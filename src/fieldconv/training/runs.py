@@ -15,6 +15,7 @@ import fnmatch
 import re
 import shutil
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +73,11 @@ def open_data(
     if source.hold_out is None:
         return open_dataset(source.data, task, split=part, seed=source.split_seed, **options)  # type: ignore[arg-type]
     data = open_dataset(source.data, task, split="train", seed=source.split_seed, **options)
-    inside = held_out(source.hold_out, data.names, source.split_seed)
-    if inside.all() or not inside.any():
-        which = "everything" if inside.any() else "nothing"
-        raise ValueError(f"--hold-out {source.hold_out} holds out {which} of {source.data}")
-    return data[inside if part == "test" else ~inside]
+    kept, held = data.holding_out(partial(held_out, source.hold_out, seed=source.split_seed))
+    for side, which in ((kept, "to train on"), (held, "to test on")):
+        if not len(side):
+            raise ValueError(f"--hold-out {source.hold_out} leaves nothing of {source.data} {which}")
+    return {"train": kept, "test": held, "all": data}[part]
 
 
 def held_out(pattern: str, names: list[str], seed: int = 0) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -23,7 +23,7 @@ class DataSource:
     """Folder of a benchmark or of your own meshes; embedded creatures if not given."""
     hold_out: str | None = None
     """Train without these and test on them: numbers such as 70:80, a pattern of names such as *scape*, or a
-    share such as 10% drawn at random."""
+    share such as 10% drawn at random. Of pairs, those of two such shapes are tested."""
     split_seed: int = 0
     """Draws the test part where a set does not say what it is."""
     meshes: int | None = None

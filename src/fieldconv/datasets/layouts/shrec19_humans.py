@@ -40,8 +40,8 @@ def read_shrec19_humans(
     root: str | Path,
     *,
     split: str = "train",
-    split_by: Literal["pair", "shape"] = "pair",
-    test_fraction: float = 0.2,
+    split_by: Literal["shape", "pair"] = "shape",
+    test_fraction: float = 0.3,
     seed: int = 0,
 ) -> Collection:
     """Read the folder ``root``.
@@ -54,9 +54,9 @@ def read_shrec19_humans(
     ----------
     root : path
     split : {"train", "test", "all"}
-    split_by : {"pair", "shape"}
-        Draw ``test_fraction`` of the pairs, as the paper does; or of the shapes, so that no tested shape was
-        seen in training (pairs of one shape of each kind are left out).
+    split_by : {"shape", "pair"}
+        Draw ``test_fraction`` of the shapes, so that no tested shape was seen in training (pairs of a tested
+        and a trained one are left out); or of the pairs, whose shapes are then known from other pairs.
     """
     root = Path(root)
     problems: list[str] = []
@@ -89,7 +89,7 @@ def read_shrec19_humans(
         }
         chosen = [pair for pair in listed if side.issuperset(pair)]
     else:
-        raise ValueError(f"split_by is {split_by!r}; choose 'pair' or 'shape'")
+        raise ValueError(f"split_by is {split_by!r}; choose 'shape' or 'pair'")
     names = sorted({name for pair in chosen for name in pair}, key=natural_order)
     return Collection(
         f"SHREC'19 humans in {root}",

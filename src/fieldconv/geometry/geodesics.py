@@ -31,9 +31,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._compiled import kernel, num_threads, run_blocks
+from .front import front_block
 from .mesh import Mesh, MeshError
 
-SOLVER_VERSION = 2  # part of every cache key: raise it when results change
+SOLVER_VERSION = 3  # part of every cache key: raise it when results change
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -83,7 +84,7 @@ def geodesic_discs(
     sources: ArrayLike | None = None,
     targets: ArrayLike | None = None,
     *,
-    solver: Literal["local", "heat"] = "local",
+    solver: Literal["local", "front", "heat"] = "local",
 ) -> Discs:
     """Distance, direction and parallel transport from every source to all targets within ``radius``.
 
@@ -95,8 +96,9 @@ def geodesic_discs(
         Geodesic radius ε, in the units of the mesh.
     sources, targets : (S,), (T,) int array, optional
         Vertex ids; all vertices by default. Paths always run on the whole mesh.
-    solver : {"local", "heat"}
-        Exact unfolding of triangles, or the vector heat method (what the paper used).
+    solver : {"local", "front", "heat"}
+        Exact unfolding of triangles; a front that is nearly exact, and ten times as fast in discs of many
+        vertices; or the vector heat method (what the paper used).
 
     Returns
     -------
@@ -120,9 +122,9 @@ def geodesic_discs(
         from .heat import heat_discs
 
         return heat_discs(mesh, radius, source_ids, target_ids)
-    if solver != "local":
-        raise ValueError(f"Unknown solver {solver!r}: choose 'local' or 'heat'.")
-    discs = _local_discs(mesh, radius, source_ids, target_ids)
+    if solver not in ("local", "front"):
+        raise ValueError(f"Unknown solver {solver!r}: choose 'local', 'front' or 'heat'.")
+    discs = _local_discs(mesh, radius, source_ids, target_ids, exact=solver == "local")
     return symmetric(discs) if np.array_equal(source_ids, target_ids) else discs
 
 
@@ -331,8 +333,10 @@ def _vertex_ids(ids: ArrayLike | None, mesh: Mesh, what: str) -> Ints:
     return chosen.astype(np.int64)
 
 
-def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints) -> Discs:
+def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exact: bool) -> Discs:
     chart = charts(mesh)
+    # The front adds up transports from edge to edge, for which neighbours must turn the same way.
+    block = front_block if not exact and (chart.turn > 0).all() else _disc_block
     wanted = np.zeros(len(chart.scale), np.bool_)
     wanted[targets] = True
     # Neighbours one after the other, whatever the numbering: they find most of what they need in the cache.
@@ -341,7 +345,7 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints) -> Dis
     count = min(8 * num_threads(), max(len(sources) // 16, 1))
     cuts = np.linspace(0, len(sources), count + 1).astype(np.int64)
     rows = [order[a:b] for a, b in itertools.pairwise(cuts)]
-    parts = run_blocks(_disc_block, [(chart, sources[some], float(radius), wanted) for some in rows])
+    parts = run_blocks(block, [(chart, sources[some], float(radius), wanted) for some in rows])
     counts = np.zeros(len(sources), np.int64)
     for some, part in zip(rows, parts, strict=True):
         counts[some] = part[0]
@@ -381,7 +385,7 @@ def _place(  # type: ignore[no-untyped-def]
 
 
 def symmetric(discs: Discs) -> Discs:
-    """Keep mutual pairs, and let the lower vertex speak for both directions: rounding cannot differ then.
+    """Keep mutual pairs, and let the shorter path, else the lower vertex, speak for both directions.
 
     A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
     """
@@ -412,7 +416,8 @@ def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # t
             if mirror == high or targets[mirror] != source:
                 continue
             kept_targets[kept] = target
-            if source <= target:
+            shorter = distance[pair] - distance[mirror]
+            if shorter < 0 or (shorter == 0 and source <= target):
                 kept_distance[kept], kept_angle[kept] = distance[pair], angle[pair]
                 kept_transport[kept] = transport[pair]
             else:

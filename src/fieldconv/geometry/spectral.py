@@ -14,8 +14,8 @@ import numpy as np
 import robust_laplacian
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csc_matrix, diags
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse import csc_matrix, diags, identity
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 from threadpoolctl import threadpool_limits
 
 from .mesh import Mesh, MeshError
@@ -197,7 +197,15 @@ def _eigenpairs(stiffness: csc_matrix, mass: Floats, k: int) -> tuple[Floats, Fl
             start = np.random.default_rng(0).standard_normal(count)
             for shift in (1.0, 100.0):  # below zero, where the matrix is safely invertible
                 try:
-                    values, vectors = eigsh(scaled, k, sigma=-shift, v0=start)
+                    # Positive definite, so no pivots: half the entries of a factorisation that chooses some.
+                    factors = splu(
+                        (scaled + shift * identity(count, format="csc")).tocsc(),
+                        permc_spec="MMD_AT_PLUS_A",
+                        diag_pivot_thresh=0.0,
+                        options={"SymmetricMode": True},
+                    )
+                    inverse = LinearOperator(scaled.shape, factors.solve, dtype=np.float64)
+                    values, vectors = eigsh(scaled, k, sigma=-shift, OPinv=inverse, v0=start)
                 except (ArpackError, RuntimeError):  # no convergence, or singular to rounding
                     continue
                 order = np.argsort(values, kind="stable")

@@ -10,6 +10,7 @@ random order, so that neighbours are far apart in memory. Memory is the growth o
 fresh process over one pass. The baseline of a whole training step would not fit into most machines; its time
 is the sum over the network's convolutions and ECHO layers, each run alone, without the rest. On a machine
 that others use at the same time, --busy counts processor time on one core instead of time on the clock.
+As in training by the command line, idle threads of torch sleep instead of spinning; that serves both sides.
 Both sides are timed with the C library's own treatment of freed memory. --keep-memory times both as training
 runs, with `fieldconv.keep_freed_memory`: the per-edge ECHO votes then take less than half the time, ours gain
 less, so that ratio falls. The memory of a training step is always measured so, since it takes more.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +29,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the command line does, before torch is loaded
 
 import numpy as np
 import torch

@@ -53,7 +53,8 @@ def _vote(
     offsets: Any,
     sender: Any,
     factor: Any,
-    log: Any,
+    direction: Any,
+    distance: Any,
     features: Any,
     kept: Any,
     image: Any,
@@ -61,8 +62,9 @@ def _vote(
 ) -> None:
     """Votes for the receivers first … last.
 
-    factor (2, E) times the value (features 0, 1) is the vote; log (2, E), turned back by the direction
-    (features 2, 3), its place in pixels. Vector votes fill image, others magnitudes alone.
+    factor (2, E) times the value (features 0, 1) is the vote; direction (2, E) and distance (E,), turned back
+    by the direction of the value (features 2, 3), are its place. Vector votes fill image, others magnitudes
+    alone.
     """
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
@@ -70,56 +72,68 @@ def _vote(
     lanes = BYTES // features.itemsize
     side = 2 * radial_samples + 2
     size = 2 * side * side
-    none, one, two = number(0), number(1), number(2)
-    middle, end = number(radial_samples + 0.5), number(2 * radial_samples)
+    none, half, one, two = number(0), number(0.5), number(1), number(2)
+    pixels, middle, end = number(radial_samples), number(radial_samples + 0.5), number(2 * radial_samples)
     values = features.ravel()
     votes, centre = np.empty(channels * size, values.dtype), np.empty(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     sides = np.empty(4 * width, values.dtype)
     vector, spare = len(image) > 0, np.empty(2 * channels * cells, values.dtype)
-    # Votes that are not vectors count as vectors that all point the same way.
-    u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
     for turn in range(first, last):
         p = receiver[turn]
         votes[:] = 0
         centre[:] = 0
         for e in range(offsets[turn], offsets[turn + 1]):
-            real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
+            far = pixels * distance[e]
+            real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
+            near = far * far < half  # else the centre's tent is out of reach
             start = 4 * width * sender[e]
             for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
                 a, b = real * a - imag * b, imag * a + real * b
                 x, y = east * u + north * v, north * u - east * v
-                wide, high = one - two * magnitude(x), one - two * magnitude(y)
-                share = where_positive(wide, wide, none) * where_positive(high, high, none)
-                store(centre, d, load(centre, d) + share * a)
-                store(centre, width + d, load(centre, width + d) + share * b)
-                a, b = a - share * a, b - share * b
+                if near:
+                    wide, high = one - two * magnitude(x), one - two * magnitude(y)
+                    share = where_positive(wide, wide, none) * where_positive(high, high, none)
+                    store(centre, d, load(centre, d) + share * a)
+                    store(centre, width + d, load(centre, width + d) + share * b)
+                    a, b = a - share * a, b - share * b
                 column, right = _between(x + middle, end)
                 row, below = _between(y + middle, end)
                 store(at, d, number(2 * side) * row + two * column)
                 store(lower, d, below)
                 store_quads(sides, 4 * d, a - right * a, b - right * b, right * a, right * b)
             for d in range(channels):
-                upper = d * size + int(at[d])
+                upper = d * size + int(peek(at, d))
                 under = upper + 2 * side
                 both = load_four(sides, 4 * d)
-                low = lower[d] * both
+                low = peek(lower, d) * both
                 store(votes, upper, load_four(votes, upper) + (both - low))
                 store(votes, under, load_four(votes, under) + low)
-        here = image[p] if vector else spare
+        here, out = image[p] if vector else spare, magnitudes[p]
         for d in range(channels):
             at_last = 2 * (d * cells + cells - 1)
-            for h in range(cells - 1):
-                place = d * size + peek(kept, h)
-                here[2 * (d * cells + h)] = peek(votes, place)
-                here[2 * (d * cells + h) + 1] = peek(votes, place + 1)
+            for h in range(0, cells - 1, 2):  # kept pixels come in pairs of neighbours
+                store(here, 2 * (d * cells + h), load_four(votes, d * size + peek(kept, h)))
             here[at_last], here[at_last + 1] = centre[d], centre[width + d]
         if vector:
-            directions(here, tiny, u_real, u_imag)
-        for i in range(channels * cells):
-            magnitudes[p, i] = here[2 * i] * u_real[i] + here[2 * i + 1] * u_imag[i]
+            _lengths(here, tiny, out)
+        else:
+            for i in range(channels * cells):
+                out[i] = here[2 * i]
+
+
+@kernel
+def _lengths(x: Any, tiny: Any, result: Any) -> None:
+    """|x| of interleaved complex numbers, 0 where both parts are below ``tiny``, as `directions` has it."""
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    for i in range(len(result)):
+        scale = max(abs(x[2 * i]), abs(x[2 * i + 1]))
+        directed = scale >= tiny
+        scale = scale if directed else one
+        a, b = x[2 * i] / scale, x[2 * i + 1] / scale
+        result[i] = scale * np.sqrt(a * a + b * b) if directed else zero
 
 
 @kernel
@@ -132,7 +146,8 @@ def _vote_backward(
     offsets: Any,
     sender: Any,
     factor: Any,
-    log: Any,
+    direction: Any,
+    distance: Any,
     features: Any,
     kept: Any,
     image: Any,
@@ -151,8 +166,8 @@ def _vote_backward(
     lanes = BYTES // features.itemsize
     side = 2 * radial_samples + 2
     size = 2 * side * side
-    none, one, two = number(0), number(1), number(2)
-    middle, end = number(radial_samples + 0.5), number(2 * radial_samples)
+    none, half, one, two = number(0), number(0.5), number(1), number(2)
+    pixels, middle, end = number(radial_samples), number(radial_samples + 0.5), number(2 * radial_samples)
     turns = number(len(image) > 0)
     values, sums = features.ravel(), result.ravel()
     pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
@@ -160,22 +175,24 @@ def _vote_backward(
     further = np.empty(width, values.dtype)
     found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
     across = np.empty(2 * channels * cells, values.dtype)
+    # Votes that are not vectors count as vectors that all point the same way.
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
     for turn in range(first, last):
         p = receiver[turn]
         if len(image) > 0:
             directions(image[p], tiny, u_real, u_imag)
+        coming = gradient[p]
         for i in range(channels * cells):
-            across[2 * i], across[2 * i + 1] = gradient[p, i] * u_real[i], gradient[p, i] * u_imag[i]
+            across[2 * i], across[2 * i + 1] = coming[i] * u_real[i], coming[i] * u_imag[i]
         for d in range(channels):
             at_last = 2 * (d * cells + cells - 1)
-            for h in range(cells - 1):
-                place = d * size + kept[h]
-                pictures[place] = across[2 * (d * cells + h)]
-                pictures[place + 1] = across[2 * (d * cells + h) + 1]
+            for h in range(0, cells - 1, 2):
+                store(pictures, d * size + peek(kept, h), load_four(across, 2 * (d * cells + h)))
             centre[d], centre[width + d] = across[at_last], across[at_last + 1]
         for e in range(offsets[turn], offsets[turn + 1]):
-            real, imag, east, north = factor[0, e], factor[1, e], log[0, e], log[1, e]
+            far = pixels * distance[e]
+            real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
+            near = far * far < half  # else the centre's tent is out of reach
             start = 4 * width * sender[e]
             for d in range(0, width, lanes):
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
@@ -185,9 +202,9 @@ def _vote_backward(
                 store(lower, d, below)
                 store(further, d, right)
             for d in range(channels):
-                upper = load_four(pictures, d * size + int(at[d]))
-                rise = load_four(pictures, d * size + int(at[d]) + 2 * side) - upper
-                store(found, 4 * d, upper + lower[d] * rise)
+                upper = load_four(pictures, d * size + int(peek(at, d)))
+                rise = load_four(pictures, d * size + int(peek(at, d)) + 2 * side) - upper
+                store(found, 4 * d, upper + peek(lower, d) * rise)
                 store(slope, 4 * d, rise)
             for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
@@ -201,16 +218,17 @@ def _vote_backward(
                 re_by_y = left_re_by_y + right * (right_re_by_y - left_re_by_y)
                 im_by_y = left_im_by_y + right * (right_im_by_y - left_im_by_y)
                 re, im = left_re + right * re_by_x, left_im + right * im_by_x
-                wide, high = one - two * magnitude(x), one - two * magnitude(y)
-                wide, high = where_positive(wide, wide, none), where_positive(high, high, none)
-                share = wide * high
-                own_re, own_im = load(centre, d) - re, load(centre, width + d) - im
-                own = a * own_re + b * own_im
-                steep_x = where_positive(wide, where_positive(x, -two, two), none) * high
-                steep_y = where_positive(high, where_positive(y, -two, two), none) * wide
-                by_x = (one - share) * (a * re_by_x + b * im_by_x) + steep_x * own
-                by_y = (one - share) * (a * re_by_y + b * im_by_y) + steep_y * own
-                re, im = re + share * own_re, im + share * own_im
+                by_x, by_y = a * re_by_x + b * im_by_x, a * re_by_y + b * im_by_y
+                if near:
+                    wide, high = one - two * magnitude(x), one - two * magnitude(y)
+                    wide, high = where_positive(wide, wide, none), where_positive(high, high, none)
+                    share = wide * high
+                    own_re, own_im = load(centre, d) - re, load(centre, width + d) - im
+                    own = a * own_re + b * own_im
+                    steep_x = where_positive(wide, where_positive(x, -two, two), none) * high
+                    steep_y = where_positive(high, where_positive(y, -two, two), none) * wide
+                    by_x, by_y = by_x - share * by_x + steep_x * own, by_y - share * by_y + steep_y * own
+                    re, im = re + share * own_re, im + share * own_im
                 along = 2 * width * sender[e] + d
                 about = along + width
                 store(sums, along, load(sums, along) + (a * re + b * im))
@@ -218,21 +236,25 @@ def _vote_backward(
                 store(sums, about, load(sums, about) + swing)
 
 
-def _features(x: Tensor, values: bool, vector: bool) -> NDArray[Any]:
-    """(n, 4, D padded): the values that are cast as votes, if only their directions, and the directions."""
+@kernel
+def _fill(x: Any, tiny: Any, sized: bool, vector: bool, result: Any) -> None:
+    channels = x.shape[1] // 2
+    one, none = x.dtype.type(1), x.dtype.type(0)
+    for row in range(len(x)):
+        here, real, imag = x[row], result[row, 2, :channels], result[row, 3, :channels]
+        directions(here, tiny, real, imag)
+        for i in range(channels):
+            size = here[2 * i] * real[i] + here[2 * i + 1] * imag[i] if sized else one
+            result[row, 0, i] = size * real[i] if vector else size
+            result[row, 1, i] = size * imag[i] if vector else none
+
+
+def _features(x: Tensor, sized: bool, vector: bool) -> NDArray[Any]:
+    """(n, 4, D padded): the values that are cast as votes, of length 1 unless sized, and the directions."""
     numbers = floats(x)
     count, channels = x.shape
     result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
-    u = np.empty((2, count, channels), numbers.dtype)
-    directions(numbers.reshape(-1), smallest(x), u[0].reshape(-1), u[1].reshape(-1))
-    result[:, 2, :channels], result[:, 3, :channels] = u
-    if values:
-        along = numbers[..., 0] * u[0] + numbers[..., 1] * u[1]
-        result[:, 0, :channels] = along * u[0] if vector else along
-        result[:, 1, :channels] = along * u[1] if vector else 0
-    else:
-        result[:, 0, :channels] = u[0] if vector else 1
-        result[:, 1, :channels] = u[1] if vector else 0
+    _fill(_rows(numbers), smallest(x), sized, vector, result)
     return result
 
 
@@ -240,10 +262,9 @@ def _rows(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
 
-def _votes(edges: Edges, radial_samples: int, vector: bool) -> tuple[Any, ...]:
+def _votes(edges: Edges, vector: bool) -> tuple[Any, ...]:
     factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
-    log = edges.direction * (edges.distance * radial_samples)
-    return edges.receiver, edges.offsets, edges.sender, factor, log
+    return edges.receiver, edges.offsets, edges.sender, factor, edges.direction, edges.distance
 
 
 def vote(
@@ -253,7 +274,7 @@ def vote(
     tiny = smallest(x)
     descriptors = x.real.new_empty(*x.shape, len(kept))
     image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
-    arrays = (*_votes(edges, radial_samples, vector), _features(x, True, vector), kept)
+    arrays = (*_votes(edges, vector), _features(x, True, vector), kept)
     outputs = (_rows(floats(image)), _rows(descriptors.numpy()))
     run_blocks(
         lambda first, last: _vote(first, last, radial_samples, tiny, *arrays, *outputs),
@@ -276,7 +297,7 @@ def vote_backward(
     features = _features(x, False, vector)
     blocks = edges.receiver_blocks(SUMS)
     results = np.zeros((len(blocks), len(x), 2, features.shape[2]), features.dtype)
-    arrays = (*_votes(edges, radial_samples, vector), features, kept)
+    arrays = (*_votes(edges, vector), features, kept)
     gradients = (_rows(floats(image)), _rows(gradient.contiguous().numpy()))
 
     def run(first: int, last: int, result: NDArray[Any]) -> None:

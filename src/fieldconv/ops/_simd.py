@@ -175,12 +175,19 @@ def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
     """The opposite of `load_quads`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = args[2].type.count
-        halves = [_shuffle(builder, a, b, list(range(2 * lanes))) for a, b in (args[2:4], args[4:6])]
-        order = [lane + k * lanes for lane in range(lanes) for k in range(4)]
-        groups = _shuffle(builder, halves[0], halves[1], order)
-        address = _address(context, builder, signature.args[0], args[0], args[1], groups.type)
-        builder.store(groups, address, align=array.dtype.bitwidth // 8)
+        lines = args[2:]
+        group = ir.VectorType(lines[0].type.element, 4)
+        start = _address(context, builder, signature.args[0], args[0], args[1], group)
+        pairs = [
+            [_pick(builder, *two, half) for two in (lines[:2], lines[2:])]
+            for half in ((0, 4, 1, 5), (2, 6, 3, 7))
+        ]
+        rows = [_pick(builder, *pair, ends) for pair in pairs for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
+        for lane in range(lines[0].type.count):
+            first = lane - lane % 4
+            quad = _shuffle(builder, rows[lane % 4], rows[lane % 4], [first + k for k in range(4)])
+            address = builder.gep(start, [ir.Constant(_INT, lane)])
+            builder.store(quad, address, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, a, b, c, d), generate

@@ -84,6 +84,7 @@ def accuracy(faust: Path | None) -> None:
     )
     solvers = {
         "local": lambda m, radius, s: geodesic_discs(m, radius, s),
+        "front": lambda m, radius, s: geodesic_discs(m, radius, s, solver="front"),
         "potpourri3d, default": lambda m, radius, s: heat_discs(m, radius, s),
         "potpourri3d, as in the paper": lambda m, radius, s: heat_discs(m, radius, s, strategy="VectorHeat"),
     }
@@ -191,6 +192,21 @@ def speed(faust: Path | None) -> None:
         f"{rows['as in the paper'] / rows['local']:.0f}×",
     )
     table.add_row("local", f"{rows['local']:.2f}", "1×")
+    console.print(table)
+
+    if faust is None:
+        mesh = sphere_mesh(10_000).normalised()
+    count = len(mesh.vertices)
+    sources = np.arange(0, count, count // 200)
+    table = titled(
+        f"Large discs: {len(sources)} of {count:,} vertices, ε = 0.2", "solver", "seconds", "µs per pair"
+    )
+    for solver in ("local", "front"):
+        geodesic_discs(mesh, 0.2, [0], solver=solver)  # compiled
+        began = time.perf_counter()
+        discs = geodesic_discs(mesh, 0.2, sources, solver=solver)
+        taken = time.perf_counter() - began
+        table.add_row(solver, f"{taken:.2f}", f"{1e6 * taken / len(discs):.2f}")
     console.print(table)
 
 

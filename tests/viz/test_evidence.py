@@ -13,8 +13,9 @@ from fieldconv.datasets.creature_dataset import Creatures
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.models.fcnet import FCNet
 from fieldconv.tasks.base import Evaluation
-from fieldconv.training.api import adopt, evaluate, prepared_for
-from fieldconv.viz.evidence import write_evaluation
+from fieldconv.training.api import adopt, prepared_for
+from fieldconv.training.runs import evaluate_run
+from fieldconv.viz.evidence import write_evidence
 from fieldconv.viz.predictions import alike, predicted
 from fieldconv.viz.report import write_report
 from fieldconv.viz.runs import read_run, shape_panels
@@ -40,12 +41,13 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     torch.manual_seed(0)
     data = Creatures(task, split="test", meshes=3, vertices=250, species="snake", cache=False, progress=False)
     classes = None if task == "matching" else data.num_classes
-    model = FCNet.for_task(task, classes=classes, preset="tiny")
+    samples = {"samples": 120} if task == "segmentation" else {}
+    model = FCNet.for_task(task, classes=classes, preset="tiny", **samples)
     adopt(model, data)
     data = prepared_for(model, data)
-    evaluation = evaluate(model, data)
     model.save_pretrained(folder)
-    write_evaluation(folder, evaluation, model, data, shapes=2, points=60)
+    evaluation = evaluate_run(model, folder, data, folder, quiet=True)
+    write_evidence(folder, evaluation, model, data, shapes=2, points=60)
     return Measured(folder, task, model, data, evaluation)
 
 

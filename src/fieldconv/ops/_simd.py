@@ -175,15 +175,14 @@ def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
     """The opposite of `load_quads`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lines = args[2:]
-        group = ir.VectorType(lines[0].type.element, 4)
+        a, b, c, d = args[2:]
+        group = ir.VectorType(a.type.element, 4)
         start = _address(context, builder, signature.args[0], args[0], args[1], group)
-        pairs = [
-            [_pick(builder, *two, half) for two in (lines[:2], lines[2:])]
-            for half in ((0, 4, 1, 5), (2, 6, 3, 7))
+        halves = [
+            (_pick(builder, a, b, half), _pick(builder, c, d, half)) for half in ((0, 4, 1, 5), (2, 6, 3, 7))
         ]
-        rows = [_pick(builder, *pair, ends) for pair in pairs for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
-        for lane in range(lines[0].type.count):
+        rows = [_pick(builder, *half, ends) for half in halves for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
+        for lane in range(a.type.count):
             first = lane - lane % 4
             quad = _shuffle(builder, rows[lane % 4], rows[lane % 4], [first + k for k in range(4)])
             address = builder.gep(start, [ir.Constant(_INT, lane)])

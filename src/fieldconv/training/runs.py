@@ -215,9 +215,9 @@ def write_report(run: str | Path, model: FCNet, data: Any, result: Evaluation | 
         from fieldconv.viz import report
 
         if result is not None:
-            from fieldconv.viz.evidence import write_evaluation
+            from fieldconv.viz.evidence import write_evidence
 
-            write_evaluation(run, result, model, data)
+            write_evidence(run, result, model, data)
         return Path(report.write_report(run))
     except Exception as error:
         warnings.warn(f"no report was written: {error!r}", stacklevel=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 VertexData = dict[str, NDArray[Any]]
 
 
-def write_evaluation(
+def write_evidence(
     run: str | Path,
     evaluation: Evaluation,
     model: FCNet,
@@ -34,7 +33,7 @@ def write_evaluation(
     features: int = 4,
     points: int = 1000,
 ) -> None:
-    """Write ``evaluation/`` of a run folder; the report reads it.
+    """Write what an evaluation looks like, beside its numbers, to a run folder; the report reads it.
 
     Parameters
     ----------
@@ -55,10 +54,8 @@ def write_evaluation(
     import torch
 
     folder = Path(run) / EVALUATION
-    content = evaluation.to_dict()
-    with atomic_path(folder / "metrics.json") as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    order = sorted(range(len(data)), key=lambda k: score(evaluation.task, content["shapes"][k]))
+    records = evaluation.to_dict()["shapes"]
+    order = sorted(range(len(data)), key=lambda k: score(evaluation.task, records[k]))
     chosen = order if len(order) <= shapes else order[: shapes // 2] + order[-(shapes - shapes // 2) :]
     shutil.rmtree(folder / "shapes", ignore_errors=True)  # none of an earlier evaluation may stay
     training = model.training
@@ -90,7 +87,9 @@ def _keep_shape(folder: Path, k: int, task: str, model: FCNet, data: Any, featur
 
 
 def _segmentation(model: FCNet, surface: Any) -> VertexData:
-    scores = surface.interpolate(_outputs(model, surface))
+    from fieldconv.tasks.base import at_vertices
+
+    scores = at_vertices(surface, _outputs(model, surface).softmax(1))
     return {
         "prediction": scores.argmax(1).numpy().astype(np.int32),
         "truth": surface.vertex_y.numpy().astype(np.int32),
@@ -99,9 +98,10 @@ def _segmentation(model: FCNet, surface: Any) -> VertexData:
 
 def _correspondence(model: FCNet, surface: Any, template: Mesh, features: int) -> VertexData:
     from fieldconv.cache import default_folder
+    from fieldconv.tasks.base import at_vertices
     from fieldconv.tasks.distances import template_distances
 
-    scores = surface.interpolate(_outputs(model, surface))
+    scores = at_vertices(surface, _outputs(model, surface).softmax(1))
     match, truth = scores.argmax(1).numpy(), surface.vertex_y.numpy()
     error = template_distances(template, default_folder())[np.maximum(truth, 0), match]
     own: VertexData = {

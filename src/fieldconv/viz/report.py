@@ -24,7 +24,7 @@ The report reads these files and nothing else; whatever is missing is left out o
 ``evaluation/descriptors.npz``
     ``points`` (n, 2): t-SNE of ECHO descriptors; ``labels`` (n,): parts they come from.
 
-`fieldconv.viz.evidence.write_evaluation` writes what is in ``evaluation/``.
+`fieldconv.training.runs.evaluate_run` writes the numbers, `fieldconv.viz.evidence.write_evidence` the rest.
 """
 
 from __future__ import annotations

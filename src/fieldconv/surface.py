@@ -18,7 +18,7 @@ from .geometry.spectral import heat_kernel_signature, wave_kernel_signature
 from .settings import Features, Solver, SurfaceSettings
 
 NEIGHBOURS = 4  # samples each original vertex reads from
-MANY = 400  # vertices in a disc from which on exact paths cost more than they are worth
+MANY = 150  # vertices in a disc from which on exact paths cost more than they are worth
 
 
 class Surface(Data):  # type: ignore[misc]
@@ -84,7 +84,7 @@ class Surface(Data):  # type: ignore[misc]
         features : "xyz", "hks", "wks" or (V, k) array
             Input features: positions, heat or wave kernel signature, or one's own per vertex.
         solver : "local" or "heat"
-            Local paths are exact in discs of up to 400 vertices, and nearly exact in larger ones.
+            Local paths are exact in discs of up to 150 vertices, and nearly exact in larger ones.
         """
         if isinstance(features, str):
             SurfaceSettings(radius, samples, features, solver)

@@ -10,6 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fieldconv.geometry.spectral import (
+    Eigenbasis,
+    eigenbasis,
+    heat_kernel_signature,
+    wave_kernel_signature,
+)
 from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, varied
 from fieldconv.tasks.metrics import RECALL, PrecisionRecall, precision_recall
 from fieldconv.tasks.presets import TrainingConfig
@@ -73,7 +79,8 @@ class Matching(Task):
             surfaces = (pair.scene, pair.model)
             if any(surface.name not in kept for surface in surfaces):  # a shape is in several pairs
                 for surface, mesh in zip(surfaces, data.meshes(index), strict=True):
-                    own = [signature(baseline, mesh)[surface.sample.numpy()] for baseline in self.baselines]
+                    basis = eigenbasis(mesh)
+                    own = [signature(baseline, basis)[surface.sample.numpy()] for baseline in self.baselines]
                     kept[surface.name] = [network(surface), *map(torch.from_numpy, own)]
             described = [kept[surface.name] for surface in surfaces]
             record: dict[str, Any] = {"name": f"{pair.scene.name} → {pair.model.name}"}
@@ -135,9 +142,7 @@ def compare(scene: Tensor, model: Tensor, matches: Any) -> PrecisionRecall:
     return precision_recall(distance, right[asked])
 
 
-def signature(kind: str, mesh: Any) -> NDArray[np.float64]:
+def signature(kind: str, basis: Eigenbasis) -> NDArray[np.float64]:
     """Heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
-    from fieldconv.geometry.spectral import heat_kernel_signature, wave_kernel_signature
-
-    values = heat_kernel_signature(mesh) if kind == "hks" else wave_kernel_signature(mesh)
+    values = heat_kernel_signature(basis) if kind == "hks" else wave_kernel_signature(basis)
     return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)

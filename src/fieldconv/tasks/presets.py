@@ -148,7 +148,7 @@ _MODERN: dict[str, Any] = {
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
     "classification": {"epochs": 12, "label_smoothing": 0.2},
-    "segmentation": {"epochs": 10, "label_smoothing": 0.2},
+    "segmentation": {"epochs": 14, "label_smoothing": 0.2},
     "correspondence": {"epochs": 15, "label_smoothing": 0.1},
     "matching": {"epochs": 10},
 }

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 import numba
@@ -53,6 +54,28 @@ def num_threads() -> int:
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
+def _pool(threads: int) -> ThreadPoolExecutor:
+    key = (os.getpid(), threads)  # a forked child inherits no live threads, so it makes its own pool
+    if key not in _pools:
+        _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="fieldconv")
+    return _pools[key]
+
+
+def begin(function: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:
+    """Call a function on another thread, if there may be one; gives what waits for the result.
+
+    Examples
+    --------
+    >>> later = begin(max, 2, 3)
+    >>> later()
+    3
+    """
+    threads = num_threads()
+    return (
+        partial(function, *arguments) if threads <= 1 else _pool(threads).submit(function, *arguments).result
+    )
+
+
 def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]]) -> list[Result]:
     """Call ``function(*block)`` for every block, in parallel, and give the results in order.
 
@@ -64,10 +87,7 @@ def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]
     threads = min(num_threads(), len(blocks))
     if threads <= 1:
         return [function(*block) for block in blocks]
-    key = (os.getpid(), threads)  # a forked child inherits no live threads, so it makes its own pool
-    pool = _pools.get(key)
-    if pool is None:
-        pool = _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="fieldconv")
+    pool = _pool(threads)
     results: dict[int, Result] = {}
     waiting = enumerate(blocks)
 

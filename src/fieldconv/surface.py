@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from ._compiled import begin
 from .geometry.geodesics import Discs, geodesic_discs, tangent_frames
 from .geometry.mesh import Mesh
 from .geometry.sampling import farthest_point_samples, interpolation, sample_areas
@@ -89,6 +90,7 @@ class Surface(Data):  # type: ignore[misc]
         if isinstance(features, str):
             SurfaceSettings(radius, samples, features, solver)
         mesh = mesh.normalised()
+        described = begin(_features, mesh, features)  # eigenfunctions take as long as all the rest
         count = len(mesh.vertices)
         if samples is None or samples >= count:
             chosen = np.arange(count)
@@ -107,7 +109,7 @@ class Surface(Data):  # type: ignore[misc]
         discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if many else solver)
         surface = cls._assemble(
             mesh.vertices[chosen],
-            _features(mesh, features)[chosen],
+            described()[chosen],
             area,
             frames[chosen],
             normals[chosen],

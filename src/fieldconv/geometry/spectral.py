@@ -14,7 +14,8 @@ import numpy as np
 import robust_laplacian
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csc_matrix, diags, identity
+from scipy.sparse import csc_matrix, csr_array, diags, identity
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 from threadpoolctl import threadpool_limits
 
@@ -37,11 +38,14 @@ class Eigenbasis(NamedTuple):
         φ, orthonormal in the areas: φᵀ diag(areas) φ = 1. Zero at unreferenced vertices.
     areas : (V,) float64
         Surface area of each vertex or point.
+    components : (V,) int64
+        Number of the connected component of each vertex; −1 at unreferenced ones.
     """
 
     values: Floats
     functions: Floats
     areas: Floats
+    components: NDArray[np.int64]
 
 
 def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
@@ -52,7 +56,8 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
     shape : Mesh or (V, 3) array
         Any mesh, or the points of a cloud.
     k : int
-        How many; fewer are given if there are fewer vertices.
+        How many; fewer are given if there are fewer vertices. Of several components, each has a zero, and
+        all but one of these zeros are given besides.
 
     Returns
     -------
@@ -71,15 +76,18 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
         raise ValueError(f"The number of eigenfunctions must be at least 1, not {k}.")
     mesh = shape if isinstance(shape, Mesh) else triangulate(shape)
     used, stiffness, mass = _operators(mesh)
+    count, label = connected_components(stiffness, directed=False)
     total = mass.sum()
-    values, compact = _eigenpairs(stiffness, mass / total, min(k, len(used)))
+    values, compact = _eigenpairs(stiffness, mass / total, min(k + count - 1, len(used)))
     compact /= np.sqrt(total)
     signs = np.sign(compact[np.abs(compact).argmax(0), np.arange(len(values))])
     functions = np.zeros((len(mesh.vertices), len(values)))
     functions[used] = compact * signs
     areas = np.zeros(len(mesh.vertices))
     areas[used] = mass
-    return Eigenbasis(np.maximum(values, 0.0) / total, functions, areas)
+    components = np.full(len(mesh.vertices), -1)
+    components[used] = label
+    return Eigenbasis(np.maximum(values, 0.0) / total, functions, areas, components)
 
 
 def heat_kernel_signature(
@@ -87,8 +95,9 @@ def heat_kernel_signature(
 ) -> Floats:
     """Heat that stays at each point: Σ e^{−λt} φ(x)² / Σ e^{−λt}, on the shape scaled to unit area.
 
-    Divided by the heat trace as in Sun et al. (2009), so that every column has mean 1 over the surface.
-    It does not change under isometry and uniform scale.
+    Divided by the heat trace as in Sun et al. (2009), so that every column has mean 1 over the surface; over
+    each component, if there are several, for heat does not cross between them. It does not change under
+    isometry and uniform scale.
 
     Parameters
     ----------
@@ -112,9 +121,9 @@ def heat_kernel_signature(
     >>> heat_kernel_signature(tetrahedron, dims=2).round(6)[0]
     array([1., 1.])
     """
-    values, squares = _unit_area(shape, k)
+    basis = _at_unit_area(shape, k)
     moments = np.geomspace(0.005, 0.5, dims) if times is None else np.asarray(times, np.float64)
-    return _mixture(-values[:, None] * moments, squares)
+    return _mixture(-basis.values[:, None] * moments, basis)
 
 
 def wave_kernel_signature(
@@ -123,7 +132,7 @@ def wave_kernel_signature(
     """Probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
 
     As in Aubry et al. (2011), g is a Gaussian whose width is 7 % of the range of energies, and λ = 0 takes
-    no part; here too the shape is scaled to unit area and every column has mean 1 over the surface.
+    no part; here too the shape is scaled to unit area and every column has mean 1 over each component.
 
     Parameters
     ----------
@@ -148,28 +157,38 @@ def wave_kernel_signature(
     >>> wave_kernel_signature(tetrahedron, dims=2).round(6)[0]
     array([1., 1.])
     """
-    values, squares = _unit_area(shape, k)
+    basis = _at_unit_area(shape, k)
     lowest, highest = np.log(4 * np.pi), np.log(4 * np.pi * max(k, 2))
     width = 0.07 * (highest - lowest)
     if energies is None:
         energies = np.linspace(lowest, highest - 2 * width, dims)
-    positive = values > _ZERO
-    if not positive.any():
-        return np.ones((len(squares), len(np.asarray(energies))))
-    gap = (np.log(values[positive])[:, None] - np.asarray(energies, np.float64)) / width
-    return _mixture(-0.5 * gap**2, squares[:, positive])
+    with np.errstate(divide="ignore"):
+        heights = np.log(np.where(basis.values > _ZERO, basis.values, 0.0))
+    gap = (heights[:, None] - np.asarray(energies, np.float64)) / width
+    return _mixture(-0.5 * gap**2, basis)
 
 
-def _unit_area(shape: Mesh | ArrayLike | Eigenbasis, k: int) -> tuple[Floats, Floats]:
+def _at_unit_area(shape: Mesh | ArrayLike | Eigenbasis, k: int) -> Eigenbasis:
     basis = shape if isinstance(shape, Eigenbasis) else eigenbasis(shape, k)
     area = basis.areas.sum()
-    return basis.values * area, basis.functions**2 * area
+    return basis._replace(
+        values=basis.values * area, functions=basis.functions * np.sqrt(area), areas=basis.areas / area
+    )
 
 
-def _mixture(exponents: Floats, squares: Floats) -> Floats:
-    """Squared eigenfunctions, mixed with weights e^exponent that are normalised in each column."""
-    weights = np.exp(exponents - exponents.max(0))
-    signature: Floats = squares @ (weights / weights.sum(0))
+def _mixture(exponents: Floats, basis: Eigenbasis) -> Floats:
+    """Squared eigenfunctions, mixed with weights e^exponent, of mean 1 over each component.
+
+    1 where there is nothing to mix, as on a speck whose own eigenvalues are beyond those of the basis; 0 at
+    unreferenced vertices.
+    """
+    highest = exponents.max(0)
+    weights = np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0))
+    raw = basis.functions**2 @ (weights / np.maximum(weights.sum(0), 1e-300))
+    used = basis.components >= 0
+    belongs = csr_array((basis.areas[used], (basis.components[used], np.flatnonzero(used))))
+    mean = (belongs @ raw[: belongs.shape[1]] / belongs.sum(1)[:, None])[basis.components]
+    signature: Floats = np.where(mean > 1e-6, raw / np.maximum(mean, 1e-6), 1.0) * used[:, None]
     return signature
 
 

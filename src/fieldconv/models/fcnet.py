@@ -132,9 +132,6 @@ class FCNet(nn.Module):
                 f"the network takes {self.config.num_features} input features ({self.config.features}), the "
                 f"surface has {found}; build it with Surface.from_mesh(…, features={self.config.features!r})"
             )
-        if self.config.features != "xyz":
-            # Of mean 1, below 30 on whole bodies; but a loose speck keeps all its heat, and would dwarf them.
-            scalars = scalars.clamp(max=30)
         x = self.lift(_scaled(scalars, surface), surface)
         before = x
         for i, block in enumerate(self.blocks):

@@ -150,7 +150,7 @@ _DEFAULT: dict[str, dict[str, Any]] = {
     "classification": {"epochs": 12, "label_smoothing": 0.2},
     "segmentation": {"epochs": 14, "label_smoothing": 0.2},
     "correspondence": {"epochs": 15, "label_smoothing": 0.1},
-    "matching": {"epochs": 10},
+    "matching": {"epochs": 10, "positives": 2048, "soft_negatives": 0.0},
 }
 _TINY: dict[str, dict[str, Any]] = {
     "classification": {"epochs": 4, "batch": 4},

@@ -118,6 +118,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     running = subprocess.Popen(
         [sys.executable, "-m", "fieldconv.cli", *words],
         stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ},
+        # Tests that a script runs in the background ignore it, and so would all they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     while not list((tmp_path / "kept").glob("??/*.surface")):
         assert running.poll() is None

@@ -106,6 +106,15 @@ def test_nonsense_stays_inside_the_image() -> None:
 
 
 @both
+@kinds
+def test_what_is_not_a_number_is_not_hidden(backend, votes) -> None:
+    surface = flat_surface(10)
+    surface.weight[3] = float("nan")
+    out = echo_votes(random_field(surface, 2), surface, votes=votes, backend=backend)
+    assert out[surface.edge_index[1, 3]].isnan().any()
+
+
+@both
 def test_surfaces_of_different_radii_in_a_batch(backend) -> None:
     parts = [flat_surface(9, radius=0.5, seed=1), flat_surface(12, radius=0.3, seed=2)]
     batch = Batch.from_data_list(parts)

@@ -133,7 +133,8 @@ def _lengths(x: Any, tiny: Any, result: Any) -> None:
         directed = scale >= tiny
         scale = scale if directed else one
         a, b = x[2 * i] / scale, x[2 * i + 1] / scale
-        result[i] = scale * np.sqrt(a * a + b * b) if directed else zero
+        # Times zero, so that what is not a number stays so.
+        result[i] = scale * np.sqrt(a * a + b * b) if directed else zero * (abs(x[2 * i]) + abs(x[2 * i + 1]))
 
 
 @kernel

@@ -19,7 +19,7 @@ from .geometry.spectral import heat_kernel_signature, wave_kernel_signature
 from .settings import Features, Solver, SurfaceSettings
 
 NEIGHBOURS = 4  # samples each original vertex reads from
-MANY = 150  # vertices in a disc from which on exact paths cost more than they are worth
+MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
 
 
 class Surface(Data):  # type: ignore[misc]
@@ -85,7 +85,7 @@ class Surface(Data):  # type: ignore[misc]
         features : "xyz", "hks", "wks" or (V, k) array
             Input features: positions, heat or wave kernel signature, or one's own per vertex.
         solver : "local" or "heat"
-            Local paths are exact in discs of up to 150 vertices, and nearly exact in larger ones.
+            Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         """
         if isinstance(features, str):
             SurfaceSettings(radius, samples, features, solver)
@@ -105,7 +105,7 @@ class Surface(Data):  # type: ignore[misc]
             area = sample_areas(mesh, chosen)
             index, read_weight, read_transport = interpolation(mesh, chosen, NEIGHBOURS)
         frames, normals = tangent_frames(mesh)
-        many = solver == "local" and np.pi * radius**2 * count > MANY
+        many = solver == "local" and len(chosen) * np.pi * radius**2 * count > MANY
         discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if many else solver)
         surface = cls._assemble(
             mesh.vertices[chosen],

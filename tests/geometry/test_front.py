@@ -71,7 +71,7 @@ def test_renumbering_changes_nothing():
     np.testing.assert_allclose(one.distance[order[0]], other.distance[order[1]], rtol=1e-7)
 
 
-def test_surfaces_use_it_where_discs_are_large(monkeypatch):
+def test_surfaces_use_it_where_pairs_are_many(monkeypatch):
     import fieldconv.surface as module
 
     asked = []
@@ -82,6 +82,6 @@ def test_surfaces_use_it_where_discs_are_large(monkeypatch):
 
     monkeypatch.setattr(module, "geodesic_discs", note)
     mesh = Mesh(*shapes.icosphere(4))
-    for radius in (0.1, 0.3):  # 80 and 720 vertices
-        Surface.from_mesh(mesh, radius, samples=50)
+    for samples in (50, None):  # 16,000 and 820,000 pairs
+        Surface.from_mesh(mesh, radius=0.2, samples=samples)
     assert asked == ["local", "front"]

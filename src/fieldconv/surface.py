@@ -100,10 +100,12 @@ class Surface(Data):  # type: ignore[misc]
             read_weight[:, 0] = 1.0
             read_transport = np.zeros((count, NEIGHBOURS))
         else:
-            # Sorted, so that the samples of a mesh keep its order.
-            chosen = np.sort(farthest_point_samples(mesh, samples))
-            area = sample_areas(mesh, chosen)
-            index, read_weight, read_transport = interpolation(mesh, chosen, NEIGHBOURS)
+            # In the order in which they were found, what is measured does not depend on the numbering.
+            found = farthest_point_samples(mesh, samples)
+            place = np.argsort(found)
+            chosen, area = found[place], sample_areas(mesh, found)[place]
+            index, read_weight, read_transport = interpolation(mesh, found, NEIGHBOURS)
+            index = np.argsort(place)[index]
         frames, normals = tangent_frames(mesh)
         many = solver == "local" and len(chosen) * np.pi * radius**2 * count > MANY
         discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if many else solver)

@@ -34,7 +34,7 @@ from .._compiled import kernel, num_threads, run_blocks
 from .front import front_block
 from .mesh import Mesh, MeshError
 
-SOLVER_VERSION = 5  # part of every cache key: raise it when results change
+SOLVER_VERSION = 6  # part of every cache key: raise it when results change
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -69,6 +69,12 @@ def test_renumbering_changes_nothing():
     order = [np.argsort(k) for k in key]
     np.testing.assert_array_equal(key[0][order[0]], key[1][order[1]])
     np.testing.assert_allclose(one.distance[order[0]], other.distance[order[1]], rtol=1e-7)
+    # Each vertex may measure from another edge; that turns all its directions alike.
+    turned = np.exp(1j * (other.angle[order[1]] - one.angle[order[0]]))
+    apart = one.distance[order[0]] > 0
+    source, turned = one.centres[order[0]][apart], turned[apart]
+    first = turned[np.unique(source, return_index=True)[1]]
+    np.testing.assert_allclose(turned, first[source], atol=1e-6)
 
 
 def test_surfaces_use_it_where_pairs_are_many(monkeypatch):

@@ -385,7 +385,7 @@ def _place(  # type: ignore[no-untyped-def]
 
 
 def symmetric(discs: Discs) -> Discs:
-    """Keep mutual pairs, and let the shorter path, else the lower vertex, speak for both directions.
+    """Keep mutual pairs, and let the shorter path speak for both directions; of equal ones the mean.
 
     A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
     """
@@ -417,13 +417,22 @@ def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # t
                 continue
             kept_targets[kept] = target
             shorter = distance[pair] - distance[mirror]
-            if shorter < 0 or (shorter == 0 and source <= target):
-                kept_distance[kept], kept_angle[kept] = distance[pair], angle[pair]
-                kept_transport[kept] = transport[pair]
-            else:
-                back = angle[mirror] + np.pi + transport[mirror]
-                kept_angle[kept] = back - 2 * np.pi * np.round(back / (2 * np.pi))
-                kept_distance[kept], kept_transport[kept] = distance[mirror], -transport[mirror]
+            equal = abs(shorter) <= 1e-9 * distance[pair]
+            speaks = source <= target if equal else shorter < 0
+            one, other = (pair, mirror) if speaks else (mirror, pair)
+            there, turned = angle[one], transport[one]
+            if equal:  # the mean of both, so that it does not matter who speaks
+                off = angle[other] + np.pi + transport[other] - there
+                off -= 2 * np.pi * np.round(off / (2 * np.pi))
+                twist = -transport[other] - turned
+                twist -= 2 * np.pi * np.round(twist / (2 * np.pi))
+                if max(abs(off), abs(twist)) < 0.5:  # else they are two paths
+                    there, turned = there + off / 2, turned + twist / 2
+            if not speaks:
+                there, turned = there + np.pi + turned, -turned
+            kept_distance[kept] = distance[one]
+            kept_angle[kept] = there - 2 * np.pi * np.round(there / (2 * np.pi))
+            kept_transport[kept] = turned
             kept += 1
         kept_offsets[row + 1] = kept
     return kept_offsets, kept_targets[:kept], kept_distance[:kept], kept_angle[:kept], kept_transport[:kept]

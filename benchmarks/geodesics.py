@@ -22,7 +22,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # in a wheel, shapes.py is beside it
 import shapes
-from fieldconv.geometry.geodesics import Discs, geodesic_discs, tangent_frames, wrapped
+from fieldconv.geometry.discs import Discs, wrapped
+from fieldconv.geometry.geodesics import geodesic_discs, tangent_frames
 from fieldconv.geometry.heat import heat_discs
 from fieldconv.geometry.mesh import Mesh
 

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Mesh": "geometry.mesh",
     "MeshError": "geometry.mesh",
-    "Discs": "geometry.geodesics",
+    "Discs": "geometry.discs",
     "geodesic_discs": "geometry.geodesics",
     "tangent_frames": "geometry.geodesics",
     "Surface": "surface",
@@ -43,7 +43,7 @@ _MODULES = {
 if TYPE_CHECKING:
     from ._memory import keep_freed_memory as keep_freed_memory
     from .cache import SurfaceCache as SurfaceCache
-    from .geometry.geodesics import Discs as Discs
+    from .geometry.discs import Discs as Discs
     from .geometry.geodesics import geodesic_discs as geodesic_discs
     from .geometry.geodesics import tangent_frames as tangent_frames
     from .geometry.mesh import Mesh as Mesh

@@ -71,9 +71,9 @@ def begin(function: Callable[..., Result], *arguments: Any) -> Callable[[], Resu
     3
     """
     threads = num_threads()
-    return (
-        partial(function, *arguments) if threads <= 1 else _pool(threads).submit(function, *arguments).result
-    )
+    if threads <= 1:
+        return partial(function, *arguments)
+    return _pool(threads).submit(function, *arguments).result
 
 
 def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]]) -> list[Result]:

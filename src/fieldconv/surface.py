@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from ._compiled import begin
-from .geometry.geodesics import Discs, geodesic_discs, tangent_frames
+from .geometry.discs import Discs
+from .geometry.geodesics import geodesic_discs, tangent_frames
 from .geometry.mesh import Mesh
 from .geometry.sampling import farthest_point_samples, interpolation, sample_areas
 from .geometry.spectral import heat_kernel_signature, wave_kernel_signature

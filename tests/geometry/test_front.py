@@ -6,7 +6,8 @@ import pytest
 import shapes
 from fieldconv import Surface
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry.geodesics import geodesic_discs, wrapped
+from fieldconv.geometry.discs import wrapped
+from fieldconv.geometry.geodesics import geodesic_discs
 from fieldconv.geometry.mesh import Mesh
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapes
-from fieldconv.geometry.geodesics import Discs, charts, geodesic_discs, tangent_frames, wrapped
+from fieldconv.geometry.discs import Discs, wrapped
+from fieldconv.geometry.geodesics import charts, geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh import Mesh, MeshError
 
 

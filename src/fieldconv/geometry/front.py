@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._compiled import kernel
+from .discs import with_room, wrapped
 
 SLACK = 0.15  # a ray may miss the edge it should cross by this part of its length: distances are inexact
 WORTH = 1e-9  # an improvement by less than this part is rounding, and not followed up
@@ -80,9 +81,9 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                                 to_apex = np.arctan2(along - at, height + below)
                                 part = (to_apex - to_left) / (to_right - to_left)
                                 left, right = vertex_of[first], vertex_of[second]
-                                outgoing = angle[left] + part * _wrapped(angle[right] - angle[left])
+                                outgoing = angle[left] + part * wrapped(angle[right] - angle[left])
                                 turned = carried[left] + over_second[first]
-                                turned += part * _wrapped(carried[right] + over_first[second] - turned)
+                                turned += part * wrapped(carried[right] + over_first[second] - turned)
                     if best > radius or best >= distance[target] * (1 - WORTH):
                         continue
                     if distance[target] == np.inf:
@@ -97,17 +98,13 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                     heap_size += 1
 
         found = np.sort(seen[:seen_count])
-        if pairs + seen_count > len(targets):
-            more_targets = np.empty(2 * len(targets) + seen_count, np.int64)
-            more_values = np.empty((3, len(more_targets)))
-            more_targets[:pairs], more_values[:, :pairs] = targets[:pairs], values[:, :pairs]
-            targets, values = more_targets, more_values
+        targets, values = with_room(targets, values, pairs, seen_count)
         before = pairs
         for target in found:
             if wanted[target]:
                 targets[pairs] = target
                 values[0, pairs] = distance[target]
-                values[1, pairs], values[2, pairs] = _wrapped(angle[target]), _wrapped(carried[target])
+                values[1, pairs], values[2, pairs] = wrapped(angle[target]), wrapped(carried[target])
                 pairs += 1
             distance[target] = np.inf
             reached[target] = False
@@ -135,11 +132,6 @@ def _edge_directions(chart):  # type: ignore[no-untyped-def]
         over_first[corner] = to_second[first] + np.pi - to_first[corner]
         over_second[corner] = to_first[second] + np.pi - to_second[corner]
     return to_first, to_second, over_first, over_second
-
-
-@kernel
-def _wrapped(angle):  # type: ignore[no-untyped-def]
-    return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
 
 
 @kernel

@@ -23,7 +23,6 @@ What happens where the surface is not a smooth sheet:
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -31,51 +30,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._compiled import kernel, num_threads, run_blocks
+from .discs import Discs, Floats, Ints, symmetric, with_room, wrapped
 from .front import front_block
 from .mesh import Mesh, MeshError
 
 SOLVER_VERSION = 6  # part of every cache key: raise it when results change
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Discs:
-    """Geodesic discs as flat arrays, disc after disc (CSR order by source).
-
-    Disc ``i`` occupies ``offsets[i]:offsets[i + 1]`` of the flat arrays, its targets in ascending order.
-    It contains its own centre at distance 0.
-
-    Attributes
-    ----------
-    sources : (S,) int64
-        Vertex at the centre of each disc.
-    offsets : (S + 1,) int64
-    targets : (E,) int64
-        Vertex ids.
-    distance : (E,) float64
-        Geodesic distance r from source to target.
-    angle : (E,) float64
-        Direction θ of log_source(target), in radians from the source's frame.
-    transport : (E,) float64
-        Angle φ: a tangent vector z at the source becomes e^{iφ} z at the target.
-    """
-
-    sources: Ints
-    offsets: Ints
-    targets: Ints
-    distance: Floats
-    angle: Floats
-    transport: Floats
-
-    @property
-    def centres(self) -> Ints:
-        """(E,) source vertex of every pair."""
-        return np.repeat(self.sources, np.diff(self.offsets))
-
-    def __len__(self) -> int:
-        return len(self.targets)
 
 
 def geodesic_discs(
@@ -382,65 +341,6 @@ def _place(  # type: ignore[no-untyped-def]
         all_targets[there], all_distance[there] = targets[here], distance[here]
         all_angle[there], all_transport[there] = angle[here], transport[here]
         begin += counts[number]
-
-
-def symmetric(discs: Discs) -> Discs:
-    """Keep mutual pairs, and let the shorter path speak for both directions; of equal ones the mean.
-
-    A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
-    """
-    count = max(discs.sources.max(initial=-1), discs.targets.max(initial=-1)) + 1
-    row_of = np.full(count, -1)
-    row_of[discs.sources] = np.arange(len(discs.sources))
-    return Discs(discs.sources, *_mutual(row_of, *vars(discs).values()))
-
-
-@kernel
-def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # type: ignore[no-untyped-def]
-    """The arrays of symmetric discs, from `offsets` on."""
-    kept_offsets, kept_targets = np.zeros_like(offsets), np.empty_like(targets)
-    kept_distance, kept_angle, kept_transport = (
-        np.empty_like(angle),
-        np.empty_like(angle),
-        np.empty_like(angle),
-    )
-    kept = 0
-    for row in range(len(sources)):
-        source = sources[row]
-        for pair in range(offsets[row], offsets[row + 1]):
-            target = targets[pair]
-            if row_of[target] < 0:
-                continue
-            low, high = offsets[row_of[target]], offsets[row_of[target] + 1]
-            mirror = low + np.searchsorted(targets[low:high], source)
-            if mirror == high or targets[mirror] != source:
-                continue
-            kept_targets[kept] = target
-            shorter = distance[pair] - distance[mirror]
-            equal = abs(shorter) <= 1e-9 * distance[pair]
-            speaks = source <= target if equal else shorter < 0
-            one, other = (pair, mirror) if speaks else (mirror, pair)
-            there, turned = angle[one], transport[one]
-            if equal:  # the mean of both, so that it does not matter who speaks
-                off = angle[other] + np.pi + transport[other] - there
-                off -= 2 * np.pi * np.round(off / (2 * np.pi))
-                twist = -transport[other] - turned
-                twist -= 2 * np.pi * np.round(twist / (2 * np.pi))
-                if max(abs(off), abs(twist)) < 0.5:  # else they are two paths
-                    there, turned = there + off / 2, turned + twist / 2
-            if not speaks:
-                there, turned = there + np.pi + turned, -turned
-            kept_distance[kept] = distance[one]
-            kept_angle[kept] = there - 2 * np.pi * np.round(there / (2 * np.pi))
-            kept_transport[kept] = turned
-            kept += 1
-        kept_offsets[row + 1] = kept
-    return kept_offsets, kept_targets[:kept], kept_distance[:kept], kept_angle[:kept], kept_transport[:kept]
-
-
-def wrapped(angle: Floats) -> Floats:
-    """The same angle in [−π, π]."""
-    return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
 
 
 @kernel
@@ -751,19 +651,14 @@ def _disc_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 heap_key[place], heap_item[place] = key, fresh_item[number_here]
 
         found = np.sort(seen[:seen_count])
-        if pairs + seen_count > len(targets):
-            more_targets = np.empty(2 * len(targets) + seen_count, np.int64)
-            more_values = np.empty((3, len(more_targets)))
-            more_targets[:pairs], more_values[:, :pairs] = targets[:pairs], values[:, :pairs]
-            targets, values = more_targets, more_values
+        targets, values = with_room(targets, values, pairs, seen_count)
         before = pairs
         for target in found:
             if wanted[target]:
                 targets[pairs] = target
                 values[0, pairs] = distance[target]
                 values[1, pairs] = np.arctan2(unrolled_y[target], unrolled_x[target])
-                turned = carried[target]
-                values[2, pairs] = turned - 2 * np.pi * np.round(turned / (2 * np.pi))
+                values[2, pairs] = wrapped(carried[target])
                 pairs += 1
             distance[target] = np.inf
             settled[target] = False

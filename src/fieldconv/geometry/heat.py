@@ -13,7 +13,8 @@ import numpy as np
 import potpourri3d
 from numpy.typing import ArrayLike, NDArray
 
-from .geodesics import Charts, Discs, charts, wrapped
+from .discs import Discs, wrapped
+from .geodesics import Charts, charts
 from .mesh import Mesh, MeshError
 
 Floats = NDArray[np.float64]

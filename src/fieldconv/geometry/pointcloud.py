@@ -16,7 +16,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 from scipy.spatial import cKDTree
 
-from .geodesics import Discs, geodesic_discs, tangent_frames
+from .discs import Discs
+from .geodesics import geodesic_discs, tangent_frames
 from .heat import collect, symmetrised
 from .mesh import Mesh, MeshError
 

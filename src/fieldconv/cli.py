@@ -66,7 +66,7 @@ def _run(name: str, words: list[str]) -> int:
         print("\nfieldconv: stopped. What was finished is kept.", file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(130)  # at once: an ordinary exit waits for pools that were interrupted, at times for ever
+        os._exit(130)  # at once: an ordinary exit waits for all that threads have under way
     except BrokenPipeError:  # the reader of our output has left: nothing to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -17,14 +17,20 @@ from .discs import with_room, wrapped
 SLACK = 0.15  # a ray may miss the edge it should cross by this part of its length: distances are inexact
 WORTH = 1e-9  # an improvement by less than this part is rounding, and not followed up
 
+# What a vertex knows of a triangle in which it may improve a target with the help of the third vertex.
+LENGTH = 0  # of the edge to the target
+EDGE, HALF = 1, 2  # length of the edge to the helper, and half its inverse
+ALONG, HEIGHT = 3, 4  # where the target is over that edge
+DIRECTION = 5  # angle θ of the edge to the target
+OVER, OVER_HELPER = 6, 7  # transports φ to the target, from the vertex and from the helper
+
 
 @kernel
 def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
     """Discs of some sources: number of targets of each, targets, distance, angle and transport of all."""
-    vertex_of = chart.faces.ravel()
-    corners, offsets = chart.corners, chart.corner_offsets
+    offsets = chart.corner_offsets
     vertices = len(offsets) - 1
-    to_first, to_second, over_first, over_second = _edge_directions(chart)
+    target_of, helper_of, table = _updates(chart)
 
     distance = np.full(vertices, np.inf)
     angle, carried = np.zeros(vertices), np.zeros(vertices)
@@ -45,57 +51,47 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
             if key > distance[vertex]:
                 continue  # a shorter path was found since
             reached[vertex] = True
-            for slot in range(offsets[vertex], offsets[vertex + 1]):
-                corner = corners[slot]
-                base = corner - corner % 3
-                for step in range(1, 3):
-                    # The triangle's other two: the vertex to be improved and the one that may help.
-                    apex = base + (corner - base + step) % 3
-                    other = base + (corner - base + 3 - step) % 3
-                    target, helper = vertex_of[apex], vertex_of[other]
-                    if target == source:
-                        continue
-                    if vertex == source:
-                        outgoing = to_first[corner] if step == 1 else to_second[corner]
-                        turned = over_first[corner] if step == 1 else over_second[corner]
-                    else:
-                        outgoing = angle[vertex]
-                        turned = carried[vertex] + (over_first[corner] if step == 1 else over_second[corner])
-                    best = distance[vertex] + chart.facing_length[other]
-                    if reached[helper] and vertex != source and helper != source:
-                        # In the plane of the triangle: the edge from its first end on, the apex above.
-                        first, second = (corner, other) if step == 2 else (other, corner)
-                        edge = chart.facing_length[apex]
-                        from_first, from_second = distance[vertex_of[first]], distance[vertex_of[second]]
-                        along = chart.apex_along[apex] * edge
-                        height = chart.apex_height[apex] * edge
-                        at = (from_first * from_first - from_second * from_second + edge * edge) / (2 * edge)
-                        below = np.sqrt(max(from_first * from_first - at * at, 0.0))
+            known = key * key
+            for update in range(2 * offsets[vertex], 2 * offsets[vertex + 1]):
+                target, helper = target_of[update], helper_of[update]
+                if target == source:
+                    continue
+                row = table[update]
+                edge, along, height = row[EDGE], row[ALONG], row[HEIGHT]
+                limit = distance[target] * (1 - WORTH)
+                best, across = key + row[LENGTH], False
+                if reached[helper] and vertex != source and helper != source:
+                    # In the plane of the triangle: the edge from this vertex to the helper, the target above,
+                    # and the source below.
+                    at = (known - distance[helper] ** 2) * row[HALF] + edge / 2
+                    below = np.sqrt(max(known - at * at, 0.0))
+                    straight = (along - at) ** 2 + (height + below) ** 2
+                    if straight < min(limit, best) ** 2 and below > 0:
                         crossing = at + (along - at) * below / (below + height)
-                        if below > 0 and -SLACK * edge <= crossing <= (1 + SLACK) * edge:
-                            straight = np.sqrt((along - at) ** 2 + (height + below) ** 2)
-                            if straight < best:
-                                best = straight
-                                # The part of the angle between the two that lies before the apex.
-                                to_left, to_right = np.arctan2(-at, below), np.arctan2(edge - at, below)
-                                to_apex = np.arctan2(along - at, height + below)
-                                part = (to_apex - to_left) / (to_right - to_left)
-                                left, right = vertex_of[first], vertex_of[second]
-                                outgoing = angle[left] + part * wrapped(angle[right] - angle[left])
-                                turned = carried[left] + over_second[first]
-                                turned += part * wrapped(carried[right] + over_first[second] - turned)
-                    if best > radius or best >= distance[target] * (1 - WORTH):
-                        continue
-                    if distance[target] == np.inf:
-                        seen[seen_count] = target
-                        seen_count += 1
-                    distance[target], angle[target], carried[target] = best, outgoing, turned
-                    if heap_size == len(heap_key):
-                        more_key, more_vertex = np.empty(2 * heap_size), np.empty(2 * heap_size, np.int64)
-                        more_key[:heap_size], more_vertex[:heap_size] = heap_key, heap_vertex
-                        heap_key, heap_vertex = more_key, more_vertex
-                    _sift_up(heap_key, heap_vertex, heap_size, best, target)
-                    heap_size += 1
+                        if -SLACK * edge <= crossing <= (1 + SLACK) * edge:
+                            best, across = np.sqrt(straight), True
+                if best > radius or best >= limit:
+                    continue
+                if across:
+                    # The part of the angle between the two that lies before the target.
+                    to_vertex, to_helper = np.arctan2(-at, below), np.arctan2(edge - at, below)
+                    part = (np.arctan2(along - at, height + below) - to_vertex) / (to_helper - to_vertex)
+                    outgoing = angle[vertex] + part * wrapped(angle[helper] - angle[vertex])
+                    turned = carried[vertex] + row[OVER]
+                    turned += part * wrapped(carried[helper] + row[OVER_HELPER] - turned)
+                else:
+                    outgoing = row[DIRECTION] if vertex == source else angle[vertex]
+                    turned = carried[vertex] + row[OVER]
+                if distance[target] == np.inf:
+                    seen[seen_count] = target
+                    seen_count += 1
+                distance[target], angle[target], carried[target] = best, outgoing, turned
+                if heap_size == len(heap_key):
+                    more_key, more_vertex = np.empty(2 * heap_size), np.empty(2 * heap_size, np.int64)
+                    more_key[:heap_size], more_vertex[:heap_size] = heap_key, heap_vertex
+                    heap_key, heap_vertex = more_key, more_vertex
+                _sift_up(heap_key, heap_vertex, heap_size, best, target)
+                heap_size += 1
 
         found = np.sort(seen[:seen_count])
         targets, values = with_room(targets, values, pairs, seen_count)
@@ -116,22 +112,36 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _edge_directions(chart):  # type: ignore[no-untyped-def]
-    """Of each corner: angles θ of its edges to its first and its second, and transports φ along them."""
+def _updates(chart):  # type: ignore[no-untyped-def]
+    """What each vertex may tell its neighbours, twice for every corner: target, helper, row of numbers."""
     count = len(chart.corners)
-    to_first, to_second = np.empty(count), np.empty(count)
-    over_first, over_second = np.empty(count), np.empty(count)
     vertex_of = chart.faces.ravel()
-    for corner in range(count):
-        scale = chart.scale[vertex_of[corner]]
-        to_first[corner] = scale * chart.edge_angle[corner]
-        to_second[corner] = to_first[corner] + scale * chart.corner_angle[corner]
-    for corner in range(count):
+    target_of, helper_of = np.empty(2 * count, np.int64), np.empty(2 * count, np.int64)
+    table = np.empty((2 * count, 8))
+    for slot in range(count):
+        corner = chart.corners[slot]
         base = corner - corner % 3
         first, second = base + (corner - base + 1) % 3, base + (corner - base + 2) % 3
-        over_first[corner] = to_second[first] + np.pi - to_first[corner]
-        over_second[corner] = to_first[second] + np.pi - to_second[corner]
-    return to_first, to_second, over_first, over_second
+        for side in range(2):
+            target, helper = (first, second) if side == 0 else (second, first)
+            edge = chart.facing_length[target]
+            along = chart.apex_along[target] if side == 1 else 1 - chart.apex_along[target]
+            update = 2 * slot + side
+            target_of[update], helper_of[update] = vertex_of[target], vertex_of[helper]
+            row = table[update]
+            row[LENGTH], row[EDGE], row[HALF] = chart.facing_length[helper], edge, 0.5 / edge
+            row[ALONG], row[HEIGHT] = along * edge, chart.apex_height[target] * edge
+            row[DIRECTION] = _direction(chart, corner, side)
+            row[OVER] = _direction(chart, target, 1 - side) + np.pi - row[DIRECTION]
+            row[OVER_HELPER] = _direction(chart, target, side) + np.pi - _direction(chart, helper, 1 - side)
+    return target_of, helper_of, table
+
+
+@kernel
+def _direction(chart, corner, side):  # type: ignore[no-untyped-def]
+    """Angle θ of one of a corner's two edges, in the frame of its vertex."""
+    angle = chart.edge_angle[corner] + (chart.corner_angle[corner] if side == 1 else 0.0)
+    return chart.scale[chart.faces.ravel()[corner]] * angle
 
 
 @kernel

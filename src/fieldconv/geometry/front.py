@@ -73,9 +73,10 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 if best > radius or best >= limit:
                     continue
                 if across:
-                    # The part of the angle between the two that lies before the target.
-                    to_vertex, to_helper = np.arctan2(-at, below), np.arctan2(edge - at, below)
-                    part = (np.arctan2(along - at, height + below) - to_vertex) / (to_helper - to_vertex)
+                    # Seen from the source: the part of the angle between the two that lies before the target.
+                    x, y = along - at, height + below
+                    part = np.arctan2(x * below + y * at, y * below - x * at)
+                    part /= np.arctan2(edge * below, below * below - (edge - at) * at)
                     outgoing = angle[vertex] + part * wrapped(angle[helper] - angle[vertex])
                     turned = carried[vertex] + row[OVER]
                     turned += part * wrapped(carried[helper] + row[OVER_HELPER] - turned)

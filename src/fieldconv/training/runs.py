@@ -87,7 +87,7 @@ def held_out(pattern: str, names: list[str], seed: int = 0) -> np.ndarray[Any, n
     --------
     >>> held_out("1:", ["a.obj", "b.obj", "c.obj"]).tolist()
     [False, True, True]
-    >>> held_out("b*", ["a.obj", "b.obj", "c.obj"]).tolist()
+    >>> held_out("B*", ["a.obj", "b.obj", "c.obj"]).tolist()
     [False, True, False]
     >>> sum(held_out("30%", list("abcdefghij"))).item()
     3
@@ -101,7 +101,7 @@ def held_out(pattern: str, names: list[str], seed: int = 0) -> np.ndarray[Any, n
     elif numbers:
         inside[slice(*(int(n) if n else None for n in numbers.groups()))] = True
     else:
-        inside[:] = [fnmatch.fnmatch(name, pattern) for name in names]
+        inside[:] = [fnmatch.fnmatchcase(name.lower(), pattern.lower()) for name in names]
     return inside
 
 

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import FunctionType
@@ -25,6 +25,7 @@ from fieldconv.datasets.collection import Collection, Item, Pair, Sample
 from fieldconv.datasets.parallel import progress_bar, run_all
 from fieldconv.geometry.geodesics import geodesic_discs
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.reshape import reshaped
 from fieldconv.settings import SurfaceSettings
 from fieldconv.surface import Surface, ToSurface
 
@@ -136,6 +137,7 @@ class SurfaceDataset(Dataset[Any]):
         self.pre_transform = pre_transform or ToSurface(**PAPER_SETTINGS[self.task].to_dict())
         self.transform = transform
         self.ball = ball
+        self._progress = progress
         self._template = collection.template
         self._items, self._pairs = collection.items, collection.pairs
         self._store = SurfaceCache(None if cache is True else cache) if cache is not False else None
@@ -203,17 +205,47 @@ class SurfaceDataset(Dataset[Any]):
 
     def prepared_with(self, settings: SurfaceSettings) -> SurfaceDataset:
         """The same elements, their meshes prepared with other settings."""
-        collection = Collection(
-            self.name, self.task, self._items, self.class_names, self._pairs, template=self._template
-        )
-        other = SurfaceDataset(
-            collection,
-            pre_transform=ToSurface(**settings.to_dict()),
+        return self._remade(lambda number, item: item, ToSurface(**settings.to_dict()))
+
+    def reshaped(self, seed: int) -> SurfaceDataset:
+        """The same elements, each mesh with other proportions, drawn by the seed; see `reshaped`.
+
+        Examples
+        --------
+        >>> from fieldconv.datasets import Creatures
+        >>> data = Creatures("segmentation", meshes=1, vertices=250, cache=False)
+        >>> other = data.reshaped(1)
+        >>> torch.equal(other[0].vertex_y, data[0].vertex_y), torch.allclose(other[0].pos, data[0].pos)
+        (True, False)
+        """
+
+        def other(number: int, item: Item) -> Item:
+            return replace(item, read=partial(_read_reshaped, item.read, seed, number))
+
+        return self._remade(other, self.pre_transform)
+
+    def _remade(self, change: Callable[[int, Item], Item], pre_transform: PreTransform) -> SurfaceDataset:
+        """The same elements of changed items, prepared anew."""
+        used = sorted({part for i in self._indices for part in self._parts(i)})
+        place = {part: number for number, part in enumerate(used)}
+        matching = self.task == "matching"
+        pairs = [self._pairs[i] for i in self._indices] if matching else []
+        remade = SurfaceDataset(
+            Collection(
+                self.name,
+                self.task,
+                tuple(change(part, self._items[part]) for part in used),
+                self.class_names,
+                tuple(replace(pair, scene=place[pair.scene], model=place[pair.model]) for pair in pairs),
+                template=self._template,
+            ),
+            pre_transform=pre_transform,
             transform=self.transform,
             cache=self._store.folder if self._store is not None else False,
+            progress=self._progress,
             ball=self.ball,
         )
-        return other._subset(self._indices)
+        return remade if matching else remade._subset([place[i] for i in self._indices])
 
     def shuffle(self: Own, seed: int = 0) -> Own:
         """The same elements in an order drawn by the seed."""
@@ -362,6 +394,11 @@ def _attach(surface: Surface, sample: Sample, task: str) -> None:
     surface.vertex_area = torch.from_numpy((areas / areas.sum()).astype(np.float32))
 
 
+def _read_reshaped(read: Callable[[], Sample], seed: int, number: int) -> Sample:
+    sample = read()
+    return sample._replace(mesh=reshaped(sample.mesh, [seed, number]))
+
+
 def _only_read(item: Item) -> Surface:
     item.read()
     return Surface()
@@ -383,6 +420,8 @@ def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
 
 def _describe(value: Any) -> Any:
     """As JSON."""
+    if callable(value):
+        return fingerprint(value) or json.dumps(value)
     if isinstance(value, Path):
         found = value.stat() if value.is_file() else None
         return [str(value.resolve()), found and [found.st_size, found.st_mtime_ns]]

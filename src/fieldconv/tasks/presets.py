@@ -48,6 +48,8 @@ class TrainingConfig:
     """Turn every shape at random whenever it is used for training; only positions as features feel it."""
     stretch: float = 0.0
     """Scale the three axes of positions, once turned, by random factors of up to 1 ± this."""
+    reshaped: int = 0
+    """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
     positives: int = 512
     """Corresponding pairs of points drawn from a pair of meshes, and as many others; for matching."""
     margin: float = 5.0
@@ -74,6 +76,8 @@ class TrainingConfig:
         for name in ("warm_up", "label_smoothing", "soft_negatives", "validation", "stretch"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
+        if self.reshaped < 0:
+            raise ValueError(f"reshaped is {self.reshaped}; give a whole number from 0 up")
         if self.weight_decay < 0:
             raise ValueError(f"weight_decay is {self.weight_decay}; give a number from 0 up")
         if self.clip is not None and not self.clip > 0:

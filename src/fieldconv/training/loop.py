@@ -100,6 +100,7 @@ class Fit:
     ) -> None:
         self.fabric = fabric or make_fabric(machine or Machine())
         self.model, self.data, self.task, self.config = model, data, task, config
+        self.shapes = [data, *(data.reshaped(number + 1) for number in range(config.reshaped))]
         self.validation = validation
         self.out = Path(out) if out is not None else None
         self.about = about or {}
@@ -148,7 +149,7 @@ class Fit:
         totals = torch.zeros(3, device=self.fabric.device)  # loss, score, examples
         for step in ahead(
             epoch_steps(
-                self.data,
+                self.shapes[(self.config.epochs - self.epoch) % len(self.shapes)],  # in the end as they are
                 self.task,
                 self.config,
                 self.epoch,

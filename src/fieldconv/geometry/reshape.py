@@ -1,0 +1,61 @@
+"""Other proportions for a mesh: what a network should not be surprised by when it meets a new source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .mesh import Mesh
+from .spectral import eigenbasis
+
+SMOOTHING = 0.01  # heat flow, at unit area, after which a limb has shrunk to its axis
+WAVES = 15  # as many of the slowest waves of the surface say where it becomes thicker or thinner
+LIMIT = 0.7  # largest logarithm of a change of thickness
+
+
+def reshaped(mesh: Mesh, seed: int | Sequence[int], *, thickness: float = 0.35, stretch: float = 0.2) -> Mesh:
+    """The same mesh with limbs thicker and thinner here and there, and stretched as a whole, at random.
+
+    Each vertex is moved away from, or closer to, the place to which heat flow would shrink it, by a factor
+    that varies smoothly over the surface. Vertices keep their numbers, so labels stay true.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    seed : int, or several
+        Decides everything.
+    thickness : float
+        Standard deviation, over the surface, of the logarithm of the factor.
+    stretch : float
+        Largest logarithm of the stretch along three random perpendicular directions.
+
+    Returns
+    -------
+    Mesh
+        Of unit area, as `Mesh.normalised`.
+
+    Examples
+    --------
+    >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    >>> other = reshaped(tetrahedron, seed=0)
+    >>> bool((other.faces == tetrahedron.faces).all()), round(float(other.area), 6)
+    (True, 1.0)
+    """
+    draw = np.random.default_rng(seed)
+    mesh = mesh.normalised()
+    basis = eigenbasis(mesh, 64)
+    shrunk = basis.functions @ (
+        np.exp(-SMOOTHING * basis.values)[:, None]
+        * (basis.functions.T @ (basis.areas[:, None] * mesh.vertices))
+    )
+    waves = basis.functions[:, np.flatnonzero(basis.values > 1e-6)[:WAVES]]
+    change = waves @ draw.normal(size=waves.shape[1])
+    spread = np.sqrt(basis.areas @ change**2)
+    change *= thickness / spread if spread > 0 else 0.0
+    factor = np.exp(np.clip(change, -LIMIT, LIMIT))
+    turn = np.linalg.qr(draw.normal(size=(3, 3)))[0]
+    stretched = turn @ np.diag(np.exp(draw.uniform(-stretch, stretch, 3))) @ turn.T
+    vertices = (shrunk + factor[:, None] * (mesh.vertices - shrunk)) @ stretched
+    return Mesh(vertices, mesh.faces, name=mesh.name).normalised()

@@ -276,12 +276,40 @@ def test_matches_are_kept_too(pairs, monkeypatch):
     assert isinstance(second[0].matches, Matches)
 
 
+def test_reshaped_elements_keep_order_names_and_labels(spheres, monkeypatch):
+    data = make(spheres)[[3, 1]]
+    other = data.reshaped(1)
+    assert other.names == data.names
+    assert other.meshes(0)[0].vertices.shape == (42, 3)
+    for one, two in zip(data, other, strict=True):
+        assert torch.equal(one.vertex_y, two.vertex_y)
+        assert torch.equal(two.y, two.vertex_y[two.sample])
+    assert not np.allclose(other.meshes(0)[0].vertices, other.meshes(1)[0].vertices)  # each its own way
+    assert not np.allclose(other.meshes(0)[0].vertices, data.reshaped(2).meshes(0)[0].vertices)
+    # Kept on disk, and a mesh is reshaped alike whatever else is chosen.
+    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
+    again = make(spheres)[[1]].reshaped(1)
+    assert torch.equal(again[0].x, other[1].x)
+
+
+def test_reshaped_pairs(pairs):
+    options = {"cache": False, "pre_transform": ToSurface(0.4, samples=30)}
+    data = FolderDataset(pairs / "data", split="all", **options)[[1]]
+    other = data.reshaped(1)
+    assert other.names == ["b.off → b.off"]
+    assert torch.equal(other[0].matches.match, torch.arange(30).expand(2, 30))  # still matches itself
+
+
 def test_readers_of_unknown_origin_have_no_fingerprint(tmp_path):
     from functools import partial
 
     assert fingerprint(lambda: None) is None
     assert fingerprint(partial(print, 1)) is None
     assert fingerprint(partial(sphere, object())) is None
+    assert fingerprint(partial(sphere, lambda: None)) is None
+    assert fingerprint(partial(sphere, partial(sphere, 1))) != fingerprint(
+        partial(sphere, partial(sphere, 2))
+    )
     path = tmp_path / "a"
     path.write_text("1")
     before = fingerprint(partial(sphere, path, 1))

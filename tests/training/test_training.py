@@ -42,6 +42,22 @@ def test_segmentation_learns_what_can_be_learnt() -> None:
     assert evaluate(model, unseen).metrics["accuracy"] > 0.85
 
 
+def test_epochs_take_turns_with_reshaped_copies_and_end_with_the_meshes_themselves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, shown = blobs(count=2), []
+
+    def watched(examples: Any, *arguments: Any, **options: Any) -> Any:
+        shown.append([example.pos for example in examples])
+        return epoch_steps(examples, *arguments, **options)
+
+    monkeypatch.setattr("fieldconv.training.loop.epoch_steps", watched)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=4, reshaped=2, quiet=True)
+    same = [[torch.equal(one[0], two[0]) for two in shown] for one in shown]
+    assert same == [[i % 3 == j % 3 for j in range(4)] for i in range(4)]
+    assert torch.equal(shown[-1][1], data[1].pos)
+
+
 def weights_after(task: str = "segmentation", **changes: Any) -> dict[str, torch.Tensor]:
     data = blobs(task, count=3)
     model = tiny_network(task, data)

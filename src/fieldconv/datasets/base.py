@@ -421,7 +421,10 @@ def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
 def _describe(value: Any) -> Any:
     """As JSON."""
     if callable(value):
-        return fingerprint(value) or json.dumps(value)
+        inner = fingerprint(value)
+        if inner is None:
+            raise TypeError(f"{value} may give anything")
+        return inner
     if isinstance(value, Path):
         found = value.stat() if value.is_file() else None
         return [str(value.resolve()), found and [found.st_size, found.st_mtime_ns]]

@@ -179,3 +179,9 @@ def test_checking_needs_no_torch(folder):
         "sys.exit(code or 5 * ('torch' in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_creatures_are_not_reshaped_however_they_are_prepared():
+    data = Creatures(meshes=1, vertices=250, cache=False, progress=False)
+    other = data.prepared_with(ToSurface(0.4).settings)
+    assert (type(other), other.reshaped(1)) == (Creatures, other)

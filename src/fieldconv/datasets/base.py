@@ -203,20 +203,14 @@ class SurfaceDataset(Dataset[Any]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}, {self.task}, {len(self)})"
 
-    def prepared_with(self, settings: SurfaceSettings) -> SurfaceDataset:
+    def prepared_with(self: Own, settings: SurfaceSettings) -> Own:
         """The same elements, their meshes prepared with other settings."""
         return self._remade(lambda number, item: item, ToSurface(**settings.to_dict()))
 
-    def reshaped(self, seed: int) -> SurfaceDataset:
-        """The same elements, each mesh with other proportions, drawn by the seed; see `reshaped`.
+    def reshaped(self: Own, seed: int) -> Own:
+        """The same elements, each mesh with other proportions, drawn by the seed.
 
-        Examples
-        --------
-        >>> from fieldconv.datasets import Creatures
-        >>> data = Creatures("segmentation", meshes=1, vertices=250, cache=False)
-        >>> other = data.reshaped(1)
-        >>> torch.equal(other[0].vertex_y, data[0].vertex_y), torch.allclose(other[0].pos, data[0].pos)
-        (True, False)
+        See `fieldconv.geometry.reshape`.
         """
 
         def other(number: int, item: Item) -> Item:
@@ -224,13 +218,15 @@ class SurfaceDataset(Dataset[Any]):
 
         return self._remade(other, self.pre_transform)
 
-    def _remade(self, change: Callable[[int, Item], Item], pre_transform: PreTransform) -> SurfaceDataset:
+    def _remade(self: Own, change: Callable[[int, Item], Item], pre_transform: PreTransform) -> Own:
         """The same elements of changed items, prepared anew."""
         used = sorted({part for i in self._indices for part in self._parts(i)})
         place = {part: number for number, part in enumerate(used)}
         matching = self.task == "matching"
         pairs = [self._pairs[i] for i in self._indices] if matching else []
-        remade = SurfaceDataset(
+        remade = copy.copy(self)  # of the same class
+        SurfaceDataset.__init__(
+            remade,
             Collection(
                 self.name,
                 self.task,

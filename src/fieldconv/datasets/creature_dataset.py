@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fieldconv.datasets.base import SurfaceDataset
+from fieldconv.datasets.base import Own, SurfaceDataset
 from fieldconv.datasets.collection import Task
 from fieldconv.datasets.creature_collection import creature_collection
 from fieldconv.datasets.creatures import Difficulty
@@ -69,3 +69,7 @@ class Creatures(SurfaceDataset):
             ),
             **options,
         )
+
+    def reshaped(self: Own, seed: int) -> Own:
+        """These creatures: they come in all proportions already."""
+        return self

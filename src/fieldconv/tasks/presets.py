@@ -152,7 +152,7 @@ _MODERN: dict[str, Any] = {
 }
 _DEFAULT: dict[str, dict[str, Any]] = {
     "classification": {"epochs": 12, "label_smoothing": 0.2},
-    "segmentation": {"epochs": 14, "label_smoothing": 0.2},
+    "segmentation": {"epochs": 14, "label_smoothing": 0.2, "reshaped": 3},
     "correspondence": {"epochs": 15, "label_smoothing": 0.1},
     "matching": {"epochs": 10, "positives": 2048, "soft_negatives": 0.0},
 }

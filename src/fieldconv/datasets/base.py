@@ -216,7 +216,13 @@ class SurfaceDataset(Dataset[Any]):
         def other(number: int, item: Item) -> Item:
             return replace(item, read=partial(_read_reshaped, item.read, seed, number))
 
-        return self._remade(other, self.pre_transform)
+        remade = self._remade(other, self.pre_transform)
+        # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
+        remade._surfaces = [
+            surface if remade._key(item) is None else None
+            for surface, item in zip(remade._surfaces, remade._items, strict=True)
+        ]
+        return remade
 
     def _remade(self: Own, change: Callable[[int, Item], Item], pre_transform: PreTransform) -> Own:
         """The same elements of changed items, prepared anew."""

@@ -1,0 +1,29 @@
+"""Draws reshaped.png: creatures with other proportions. Run as ``python docs/figures/reshaped.py``."""
+
+from pathlib import Path
+
+from creatures import camera
+from PIL import Image
+
+from fieldconv.datasets.creatures import PARTS, make_creature
+from fieldconv.geometry.reshape import reshaped
+from fieldconv.viz.panels import Labels, Panel
+from fieldconv.viz.picture import render
+
+SIZE, COPIES = 220, 3
+
+
+def main() -> None:
+    sheet = Image.new("RGB", (2 * (1 + COPIES) * SIZE, SIZE), "white")
+    for row, species in enumerate(("biped", "quadruped")):
+        creature = make_creature(species, 1, vertices=2500)
+        meshes = [creature.mesh.normalised(), *(reshaped(creature.mesh, seed) for seed in range(COPIES))]
+        for number, mesh in enumerate(meshes):
+            panel = Panel(mesh=mesh, colourings=[Labels(name="part", values=creature.labels, names=PARTS)])
+            picture = Image.fromarray(render(panel, SIZE, SIZE, camera=camera(18)))
+            sheet.paste(picture, ((row * (1 + COPIES) + number) * SIZE, 0), picture)
+    sheet.quantize(160).save(Path(__file__).with_suffix(".png"), optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -42,20 +42,21 @@ def test_segmentation_learns_what_can_be_learnt() -> None:
     assert evaluate(model, unseen).metrics["accuracy"] > 0.85
 
 
-def test_epochs_take_turns_with_reshaped_copies_and_end_with_the_meshes_themselves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_mesh_takes_turns_with_its_reshaped_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     data, shown = blobs(count=2), []
 
     def watched(examples: Any, *arguments: Any, **options: Any) -> Any:
-        shown.append([example.pos for example in examples])
+        shown.append([examples[index].pos for index in range(len(examples))])
         return epoch_steps(examples, *arguments, **options)
 
     monkeypatch.setattr("fieldconv.training.loop.epoch_steps", watched)
-    train(tiny_network("segmentation", data), data, preset="tiny", epochs=4, reshaped=2, quiet=True)
-    same = [[torch.equal(one[0], two[0]) for two in shown] for one in shown]
-    assert same == [[i % 3 == j % 3 for j in range(4)] for i in range(4)]
-    assert torch.equal(shown[-1][1], data[1].pos)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=6, reshaped=2, quiet=True)
+    for index in range(2):
+        same = [[torch.equal(one[index], two[index]) for two in shown] for one in shown]
+        assert same == [[i % 3 == j % 3 for j in range(6)] for i in range(6)]
+        itself = [torch.equal(epoch[index], data[index].pos) for epoch in shown]
+        assert sum(itself) == 2
+    assert not any(torch.equal(one[0], data[0].pos) and torch.equal(one[1], data[1].pos) for one in shown)
 
 
 def weights_after(task: str = "segmentation", **changes: Any) -> dict[str, torch.Tensor]:

@@ -40,6 +40,27 @@ class Step:
     examples: int
 
 
+@dataclass
+class Turns:
+    """What an epoch shows: each mesh once, in the next of its shapes.
+
+    Attributes
+    ----------
+    shapes : list of SurfaceDataset
+        The same elements in the same order, the meshes themselves and copies of them.
+    epoch : int
+    """
+
+    shapes: list[Any]
+    epoch: int
+
+    def __len__(self) -> int:
+        return len(self.shapes[0])
+
+    def __getitem__(self, index: int) -> Any:
+        return self.shapes[(self.epoch + index) % len(self.shapes)][index]
+
+
 def steps_per_epoch(examples: int, batch: int) -> int:
     """How many steps an epoch has; the last batch may be smaller."""
     return -(-examples // batch)

@@ -17,7 +17,7 @@ from fieldconv._memory import keep_freed_memory
 from fieldconv.surface import Surface
 from fieldconv.tasks.base import Evaluation, Network, Task, on_device, orientations
 from fieldconv.tasks.presets import Machine, TrainingConfig
-from fieldconv.training.batches import Step, ahead, epoch_steps, steps_per_epoch
+from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
 from fieldconv.training.checkpoint import (
     STATE,
     CheckpointError,
@@ -149,7 +149,7 @@ class Fit:
         totals = torch.zeros(3, device=self.fabric.device)  # loss, score, examples
         for step in ahead(
             epoch_steps(
-                self.shapes[(self.config.epochs - self.epoch) % len(self.shapes)],  # in the end as they are
+                Turns(self.shapes, self.epoch),
                 self.task,
                 self.config,
                 self.epoch,

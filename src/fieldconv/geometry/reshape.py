@@ -10,7 +10,7 @@ from .mesh import Mesh
 from .spectral import eigenbasis
 
 SMOOTHING = 0.01  # heat flow, at unit area, after which an arm or a leg has shrunk to its axis
-WAVES = 15  # where it becomes thicker or thinner follows from as many of the slowest waves of the surface
+WAVES = 15  # as many of the slowest waves of the surface say where it becomes thicker or thinner
 LIMIT = 0.7  # largest logarithm of a change of thickness
 
 
@@ -18,8 +18,7 @@ def reshaped(mesh: Mesh, seed: int | Sequence[int], *, thickness: float = 0.35, 
     """The same mesh with limbs thicker and thinner here and there, and stretched as a whole, at random.
 
     Each vertex is moved away from, or closer to, the place to which heat flow would shrink it, by a factor
-    that varies smoothly over the surface, alike on both sides of a symmetric shape. Vertices keep their
-    numbers, so labels stay true.
+    that varies smoothly over the surface. Vertices keep their numbers, so labels stay true.
 
     Parameters
     ----------
@@ -51,9 +50,8 @@ def reshaped(mesh: Mesh, seed: int | Sequence[int], *, thickness: float = 0.35, 
         np.exp(-SMOOTHING * basis.values)[:, None]
         * (basis.functions.T @ (basis.areas[:, None] * mesh.vertices))
     )
-    # Squares are alike on both sides of a symmetric shape.
-    waves = basis.functions[:, np.flatnonzero(basis.values > 1e-6)[:WAVES]] ** 2
-    change = (waves - basis.areas @ waves) @ draw.normal(size=waves.shape[1])
+    waves = basis.functions[:, np.flatnonzero(basis.values > 1e-6)[:WAVES]]
+    change = waves @ draw.normal(size=waves.shape[1])
     spread = np.sqrt(basis.areas @ change**2)
     change *= thickness / spread if spread > 0 else 0.0
     factor = np.exp(np.clip(change, -LIMIT, LIMIT))

@@ -155,7 +155,8 @@ class Surface(Data):  # type: ignore[misc]
         number = np.zeros(int(discs.sources.max(initial=0)) + 1, np.int64)
         number[discs.sources] = np.arange(len(discs.sources))
         sender, receiver = number[discs.centres], number[discs.targets]
-        order = np.argsort(receiver, kind="stable")
+        small = np.min_scalar_type(len(positions))  # numbers of two bytes are sorted far faster
+        order = np.argsort(receiver.astype(small), kind="stable")
         sender, receiver = sender[order], receiver[order]
         ball = np.bincount(receiver, area[sender], minlength=len(positions))
         # A vertex without faces stands for no area: it hears nothing, and says nothing.

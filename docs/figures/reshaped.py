@@ -15,13 +15,13 @@ SIZE, COPIES = 220, 3
 
 def main() -> None:
     sheet = Image.new("RGB", (2 * (1 + COPIES) * SIZE, SIZE), "white")
-    for row, species in enumerate(("biped", "quadruped")):
+    for place, species in enumerate(("biped", "quadruped")):
         creature = make_creature(species, 1, vertices=2500)
         meshes = [creature.mesh.normalised(), *(reshaped(creature.mesh, seed) for seed in range(COPIES))]
         for number, mesh in enumerate(meshes):
             panel = Panel(mesh=mesh, colourings=[Labels(name="part", values=creature.labels, names=PARTS)])
             picture = Image.fromarray(render(panel, SIZE, SIZE, camera=camera(18)))
-            sheet.paste(picture, ((row * (1 + COPIES) + number) * SIZE, 0), picture)
+            sheet.paste(picture, ((place * (1 + COPIES) + number) * SIZE, 0), picture)
     sheet.quantize(160).save(Path(__file__).with_suffix(".png"), optimize=True)
 
 

@@ -169,7 +169,7 @@ class Surface(Data):  # type: ignore[misc]
             frame=_single(frames),
             normal=_single(normals),
             edge_index=torch.from_numpy(np.stack([sender, receiver])),
-            log=_unit(angle) * _single(distance),
+            log=torch.from_numpy((distance * np.exp(1j * angle)).astype(np.complex64)),
             transport=_unit(discs.transport[order]),
             weight=_single(weight),
             radius=torch.tensor([radius], dtype=torch.float32),
@@ -269,7 +269,4 @@ def _single(values: NDArray[np.float64]) -> Tensor:
 
 
 def _unit(angles: NDArray[np.float64]) -> Tensor:
-    """e^{i angle}; cosine and sine alone take a third of the time of the complex exponential."""
-    unit = np.empty(angles.shape, np.complex64)
-    unit.real, unit.imag = np.cos(angles), np.sin(angles)
-    return torch.from_numpy(unit)
+    return torch.from_numpy(np.exp(1j * angles).astype(np.complex64))

@@ -35,6 +35,7 @@ def test_what_the_paper_says_of_each_task() -> None:
         ("learning_rate", -1.0, "give a positive number"),
         ("label_smoothing", 1.0, "from 0 to below 1"),
         ("average", 1.5, "between 0 and 1"),
+        ("reshaped", -1, "reshaped is -1; give a whole number from 0 up"),
         ("clip", 0.0, "positive number, or None"),
         ("speed", 3, "unknown training setting 'speed'"),
     ],

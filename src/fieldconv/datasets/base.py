@@ -42,7 +42,7 @@ PAPER_SETTINGS = {
 }
 BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
 MEMORY = 2 * 2**30  # bytes of surfaces kept in memory; the others are read when they are needed
-_VERSION = 1  # raise it when what is kept with a surface changes
+_VERSION = 1  # raise it when what is kept with a surface changes, or how copies are reshaped
 
 
 class Matches(Data):  # type: ignore[misc]

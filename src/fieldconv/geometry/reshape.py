@@ -9,6 +9,7 @@ import numpy as np
 from .mesh import Mesh
 from .spectral import eigenbasis
 
+# Copies are kept on disk: raise the version in datasets/base.py when what follows changes.
 SMOOTHING = 0.01  # heat flow, at unit area, after which an arm or a leg has shrunk to its axis
 WAVES = 15  # as many of the slowest waves of the surface say where it becomes thicker or thinner
 LIMIT = 0.7  # largest logarithm of a change of thickness

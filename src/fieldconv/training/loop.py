@@ -100,7 +100,6 @@ class Fit:
     ) -> None:
         self.fabric = fabric or make_fabric(machine or Machine())
         self.model, self.data, self.task, self.config = model, data, task, config
-        self.shapes = [data, *(data.reshaped(number + 1) for number in range(config.reshaped))]
         self.validation = validation
         self.out = Path(out) if out is not None else None
         self.about = about or {}
@@ -117,6 +116,7 @@ class Fit:
         torch.manual_seed(config.seed + self.fabric.global_rank)
         if resume and self.out is not None and (self.out / STATE).is_file():
             self._restore(State.load(self.out))
+        self.shapes = [data, *(data.reshaped(number + 1) for number in range(config.reshaped))]
 
     def run(self) -> list[dict[str, Any]]:
         """Train to the end; gives one row per epoch."""

@@ -14,11 +14,12 @@ import numpy as np
 import robust_laplacian
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csc_matrix, csr_array, diags, identity
+from scipy.sparse import csc_matrix, csr_array, diags
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 from threadpoolctl import threadpool_limits
 
+from .lanczos import factorised, lowest_eigenpairs
 from .mesh import Mesh, MeshError
 from .pointcloud import triangulate
 
@@ -213,21 +214,22 @@ def _eigenpairs(stiffness: csc_matrix, mass: Floats, k: int) -> tuple[Floats, Fl
     # Small matrix products gain nothing from threads, and lose a lot where processes share the cores.
     with threadpool_limits(1):
         if count > max(4 * k, 200):
-            start = np.random.default_rng(0).standard_normal(count)
             for shift in (1.0, 100.0):  # below zero, where the matrix is safely invertible
                 try:
-                    # Positive definite, so no pivots: half the entries of a factorisation that chooses some.
-                    factors = splu(
-                        (scaled + shift * identity(count, format="csc")).tocsc(),
-                        permc_spec="MMD_AT_PLUS_A",
-                        diag_pivot_thresh=0.0,
-                        options={"SymmetricMode": True},
-                    )
-                    inverse = LinearOperator(scaled.shape, factors.solve, dtype=np.float64)
-                    values, vectors = eigsh(scaled, k, sigma=-shift, OPinv=inverse, v0=start)
+                    factors = factorised(scaled, shift)
+                    found = lowest_eigenpairs(scaled, factors, shift, k)
+                    values, vectors = found or _by_arpack(scaled, factors, shift, k)
                 except (ArpackError, RuntimeError):  # no convergence, or singular to rounding
                     continue
-                order = np.argsort(values, kind="stable")
-                return values[order], vectors[:, order] / root[:, None]
+                return values, vectors / root[:, None]
         values, vectors = eigh(scaled.toarray(), subset_by_index=(0, k - 1))
     return values, vectors / root[:, None]
+
+
+def _by_arpack(matrix: csc_matrix, factors: SuperLU, shift: float, k: int) -> tuple[Floats, Floats]:
+    """As `lowest_eigenpairs`; slower, but finds eigenspaces of several dimensions more surely."""
+    inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    values, vectors = eigsh(matrix, k, sigma=-shift, OPinv=inverse, v0=start)
+    order = np.argsort(values, kind="stable")
+    return values[order], vectors[:, order]

@@ -81,6 +81,8 @@ def _run(name: str, words: list[str]) -> int:
 def _in_words(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename}: no such file or folder"
+    if isinstance(error, FileExistsError | NotADirectoryError) and error.filename:
+        return f"{error.filename}: a file is in the way; choose another folder"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'writing'}: {error.strerror}"
     return str(error)

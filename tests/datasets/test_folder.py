@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fieldconv.datasets import DatasetError, FolderDataset
 from fieldconv.datasets.check import check_folder
 from fieldconv.datasets.layouts.folder import guess_task, read_folder
 from fieldconv.geometry.mesh import Mesh
@@ -270,3 +271,23 @@ def test_check_counts_labels(tmp_path):
     assert report.labels == {"0": 4, "1": 2, "(unknown)": 2}
     assert report.known == 0.75
     assert report.groups[0].vertices == (4, 4, 4)
+
+
+def test_check_finds_meshes_that_cannot_be_used(tmp_path):
+    for name in ("good", "nan", "flat"):
+        write_mesh(tmp_path / f"{name}.obj")
+        write_lines(tmp_path / f"{name}.txt", [0, 0, 1, 1])
+    (tmp_path / "nan.obj").write_text("v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 2 3 4\n")
+    (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nv 3 0 0\nf 1 2 3\nf 2 3 4\n")
+    flat, nan = sorted(check_folder(tmp_path).problems)
+    assert flat == f"{tmp_path / 'flat.obj'}: every face is degenerate (no area); check the positions"
+    assert nan.startswith(f"{tmp_path / 'nan.obj'}: the position of vertex 0 is not finite")
+
+
+def test_a_folder_without_any_label_is_a_problem(tmp_path):
+    for name in "ab":
+        write_mesh(tmp_path / f"{name}.obj")
+        write_lines(tmp_path / f"{name}.txt", [-1, -1, -1, -1])
+    assert "no vertex of any mesh has a label" in check_folder(tmp_path).problems[0]
+    with pytest.raises(DatasetError, match="no vertex of any mesh has a label"):
+        FolderDataset(tmp_path, "segmentation", cache=False)

@@ -57,7 +57,7 @@ def test_the_papers_networks() -> None:
         ({"radius": float("nan")}, "radius must be a positive number"),
         ({"dropout": 1.0}, "dropout is 1.0"),
         ({"filter": "gabor"}, "choose one of offset, real, complex"),
-        ({"widht": 3}, "unknown network setting 'widht'; choose among .*width"),
+        ({"widht": 3}, "unknown setting 'widht'; choose among .*width"),
     ],
 )
 def test_wrong_values_say_what_is_allowed(changes: dict[str, object], message: str) -> None:

@@ -123,3 +123,9 @@ def test_a_batch_is_its_members() -> None:
 def test_says_which_filters_there_are() -> None:
     with pytest.raises(ValueError, match="offset, real, complex"):
         FieldConv(1, 1, filter="gabor")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("x", [torch.zeros(4, 5, dtype=torch.complex64), torch.zeros(4, 16)])
+def test_wrong_features_are_explained(x: torch.Tensor) -> None:
+    with pytest.raises(ValueError, match=r"give \(n, 16\) complex numbers"):
+        FieldConv(16, 32)(x, flat_surface())

@@ -37,7 +37,7 @@ def test_what_the_paper_says_of_each_task() -> None:
         ("average", 1.5, "between 0 and 1"),
         ("reshaped", -1, "reshaped is -1; give a whole number from 0 up"),
         ("clip", 0.0, "positive number, or None"),
-        ("speed", 3, "unknown training setting 'speed'"),
+        ("speed", 3, "unknown setting 'speed'"),
     ],
 )
 def test_wrong_values_say_what_is_allowed(field: str, value: Any, says: str) -> None:

@@ -94,6 +94,25 @@ def test_damage_is_reported(
         FCNet.from_pretrained(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"task": 3}, "its 'task' is missing or wrong"),
+        ({"class_names": None}, "its 'class_names' is missing or wrong"),
+        ({"network": 3}, "its 'network' is missing or wrong"),
+        ({"network": {"radius": "x"}}, "radius is 'x'; give a number"),
+    ],
+)
+def test_wrong_contents_are_reported(
+    segmenter: tuple[FCNet, Path], tmp_path: Path, change: dict[str, object], says: str
+) -> None:
+    segmenter[0].save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
+    with pytest.raises(CheckpointError, match=says):
+        FCNet.from_pretrained(tmp_path)
+
+
 def test_weights_that_do_not_fit_are_reported(segmenter: tuple[FCNet, Path], tmp_path: Path) -> None:
     segmenter[0].save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -197,11 +198,18 @@ def test_mistakes_are_explained_in_a_line(
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("training: {speed: 1}", "training has no setting 'speed'"),
+        ("training: {speed: 1}", "training: unknown setting 'speed'"),
         ("recipe: {}", "unknown part 'recipe'"),
         ("[1, 2]", "holds no settings"),
         ("training: {", "cannot be read"),
         ("task: matching", "is for matching, not segmentation"),
+        ("training: 3", "training is 3; give its settings"),
+        ("training: {epochs: 2.5}", "epochs is 2.5; give a whole number"),
+        ("training: {epochs: many}", "epochs is 'many'; give a whole number"),
+        ("training: {clip: [1]}", r"clip is \[1\]; give a number or nothing"),
+        ("training: {schedule: slow}", "schedule is 'slow'; choose one of constant, one_cycle"),
+        ("network: {hidden: 5}", "hidden is 5; give a list"),
+        ("network: {radius: true}", "radius is True; give a number"),
     ],
 )
 def test_wrong_config_files_are_explained(content: str, says: str, tmp_path: Path) -> None:
@@ -209,6 +217,12 @@ def test_wrong_config_files_are_explained(content: str, says: str, tmp_path: Pat
     path.write_text(content)
     with pytest.raises(ValueError, match=says):
         RunSettings.assemble("segmentation", file=path)
+
+
+def test_devices_may_be_a_number_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "settings.yaml"
+    path.write_text("machine: {devices: 2}")
+    assert RunSettings.assemble("segmentation", file=path).machine.devices == "2"
 
 
 def test_options_win_over_files_and_files_over_presets(tmp_path: Path) -> None:
@@ -235,3 +249,106 @@ def test_demo_runs_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "Try next" in shown
     assert (tmp_path / "shapes.png").is_file()
     assert list((tmp_path / "shapes").glob("*-prediction.ply"))
+
+
+def test_a_refused_resume_leaves_the_run_as_it_was(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    before = {path.name: path.read_bytes() for path in copy.iterdir() if path.is_file()}
+    assert main(["train", "segmentation", "--out", str(copy), "--resume", "--epochs", "5"]) == 1
+    assert "begun with other settings (epochs)" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in copy.iterdir() if path.is_file()} == before
+
+
+def test_resume_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "segmentation", "--out", str(tmp_path / "typo"), "--resume"]) == 1
+    assert "holds no run to resume" in capsys.readouterr().err
+    assert not (tmp_path / "typo").exists()
+
+
+def test_evaluate_changes_what_is_given_and_keeps_the_rest(run: Path, tmp_path: Path) -> None:
+    # Split seeds draw nothing where the folder says what its test part is: the same data, the same numbers.
+    first = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
+    assert main(["evaluate", str(run), "--split-seed", "3", "--out", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["metrics"] == first
+
+
+def test_evaluate_says_that_the_data_of_a_run_are_gone(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    config = json.loads((copy / "config.json").read_text())
+    config["source"]["data"] = "meshes-of-old"
+    (copy / "config.json").write_text(json.dumps(config))
+    assert main(["evaluate", str(copy)]) == 1
+    assert "was trained on meshes-of-old, which is not here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["predict", "match"])
+def test_meshes_are_not_overwritten(
+    run: Path, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [tmp_path / "a.ply", tmp_path / "b.ply"]
+    for path in paths:
+        blob(9, 1)[0].save(path)
+    before = [path.read_bytes() for path in paths]
+    assert main([command, str(run), *map(str, paths), "--out", f"{tmp_path}/../{tmp_path.name}"]) == 1
+    assert "choose another one for --out" in capsys.readouterr().err
+    assert [path.read_bytes() for path in paths] == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--devices", "abc"], "devices abc"),
+        (["--threads", "-1"], "threads is -1"),
+        (["--meshes", "-3"], "meshes is -3"),
+        (["--accelerator", "tpu"], "accelerator tpu"),
+    ],
+)
+def test_impossible_machines_are_explained(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "segmentation", "--out", str(tmp_path / "run"), *SMALL, *options]) == 1
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize("rotations", ["0", "-2"])
+def test_rotations_are_counted_from_1(
+    run: Path, folder: Path, tmp_path: Path, rotations: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mesh = str(folder / "test" / "blob4.obj")
+    assert main(["predict", str(run), mesh, "--out", str(tmp_path), "--rotations", rotations]) == 1
+    assert main(["evaluate", str(run), "--out", str(tmp_path), "--rotations", rotations]) == 1
+    assert capsys.readouterr().err.count(f"rotations is {rotations}; give") == 2
+
+
+def test_demo_replaces_no_other_run(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    assert main(["demo", "--out", str(copy), "--meshes", "4", "--epochs", "1"]) == 1
+    assert "holds a run already" in capsys.readouterr().err
+    assert (copy / "state.safetensors").read_bytes() == (run / "state.safetensors").read_bytes()
+
+
+def test_an_output_folder_that_is_a_file_is_explained(
+    run: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    mesh = str(folder / "test" / "blob4.obj")
+    assert main(["predict", str(run), mesh, "--out", str(tmp_path / "taken")]) == 1
+    assert "a file is in the way" in capsys.readouterr().err
+
+
+def test_a_collapsed_network_still_gets_its_report(folder: Path, tmp_path: Path) -> None:
+    # Filters that reach no neighbour: all descriptors are equal, which crashes t-SNE.
+    options = ["--preset", "tiny", "--samples", "None", "--epochs", "1", "--radius", "1e-9"]
+    assert (
+        main(["train", "segmentation", "--data", str(folder), *options, "--out", str(tmp_path / "run")]) == 0
+    )
+    assert (tmp_path / "run" / "report.html").is_file()

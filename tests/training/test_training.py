@@ -248,3 +248,25 @@ def test_wrong_networks_are_refused() -> None:
         train(FCNet.for_task("segmentation", classes=5, preset="tiny"), data, quiet=True)
     with pytest.raises(ValueError, match="head is 'descriptors', but segmentation needs 'labels'"):
         train(FCNet.for_task("matching", preset="tiny"), data, quiet=True)
+
+
+def test_a_run_is_not_trained_over(tmp_path: Path) -> None:
+    data = blobs(count=2)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, out=tmp_path, quiet=True)
+    with pytest.raises(ValueError, match="holds a run already"):
+        train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, out=tmp_path, quiet=True)
+
+
+def test_nothing_to_train_on_is_said() -> None:
+    data = blobs(count=2)
+    with pytest.raises(ValueError, match="nothing to train on"):
+        train(tiny_network("segmentation", data), data[[]], preset="tiny", quiet=True)
+
+
+def test_predictions_of_what_is_no_mesh_are_explained() -> None:
+    model = tiny_network("segmentation", blobs(count=1))
+    for wrong in (None, np.zeros((4, 3))):
+        with pytest.raises(TypeError, match="give a Mesh, a file, or several"):
+            model.predict(wrong)
+    with pytest.raises(ValueError, match=r"call model\.float\(\)"):
+        model.double().predict(blobs(count=1).meshes(0)[0])

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import tyro
 
 from fieldconv.geometry.meshfiles import meshes_below
+from fieldconv.models.config import FCNetConfig, Task
 from fieldconv.settings import SurfaceSettings
 
 Meshes = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="MESH [MESH ...]")]
@@ -62,18 +63,20 @@ def info(mesh: Meshes, /, radius: float = 0.2) -> int:
             table.add_row(
                 f"neighbours within {radius:g}", f"{held.mean():.0f} on average, {held.min()} to {held.max()}"
             )
+            fine = "  Nothing is wrong."
         except MeshError as error:
             table.add_row("unusable", str(error))
-            failed = 1
+            failed, fine = 1, "  It cannot be used."
         console.print(table)
         problems = report.problems
-        console.print("\n".join(f"  • {line}" for line in problems) if problems else "  Nothing is wrong.")
+        console.print("\n".join(f"  • {line}" for line in problems) if problems else fine)
     return failed
 
 
 def precompute(
     folder: tyro.conf.Positional[Path],
     /,
+    task: Task | None = None,
     settings: Annotated[SurfaceSettings, tyro.conf.arg(name="")] = SurfaceSettings(),  # noqa: B008
     workers: int = 0,
     cache: Path | None = None,
@@ -83,14 +86,22 @@ def precompute(
     What is prepared is kept; a second run skips it. Ctrl-C loses nothing that is finished. A mesh that
     cannot be used is named at the end.
 
+    $ fieldconv precompute MESHES --task segmentation
+
     Args:
         folder: Folder of meshes.
+        task: Prepare them as training for this task does, by default settings, unless options say otherwise.
         settings: How meshes are prepared.
         workers: Processes; as many as cores if 0.
         cache: Folder to keep prepared surfaces in; the user's cache folder if not given.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    if workers < 0:
+        raise ValueError(f"workers is {workers}; give a whole number from 1 up, or 0 for as many as cores")
+    if task is not None:
+        given = {k: v for k, v in settings.to_dict().items() if v != getattr(SurfaceSettings(), k)}
+        settings = FCNetConfig.for_task(task, classes=1, **given).surface_settings
     paths = meshes_below(folder)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = min(workers or cores, len(paths))

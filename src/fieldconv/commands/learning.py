@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import field, fields, make_dataclass
+from dataclasses import field, fields, make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -80,17 +81,20 @@ def train(
         out: Folder for the network, its checkpoints, logs, results and report.
         preset: The paper's settings, the best measured ones (if not given), or a tiny network for trying.
         config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
-        resume: Go on where the run in --out stopped; the result is as if it had not.
+        resume: Go on where the run in --out stopped, with its settings; the result is as if it had not.
         source: Where the meshes come from.
         options: Settings that differ from the preset.
     """
     from fieldconv.training.settings import FILE, RunSettings
 
     changes = {name: value for name, value in vars(options).items() if value != UNSET}
-    default = DataSource()
-    changes |= {k: v for k, v in vars(source).items() if v != getattr(default, k)}
-    if resume and config is None and (out / FILE).is_file():
+    changes |= _given(source)
+    if resume and config is None:
         config = out / FILE
+        if not config.is_file():
+            raise ValueError(
+                f"{out} holds no run to resume: it has no {FILE}; leave out --resume to begin one"
+            )
     settings = RunSettings.assemble(task, preset=preset, file=config, changes=changes)
 
     from fieldconv.training.runs import open_test, train_run
@@ -104,7 +108,7 @@ def train(
         _report(out, model, None, None)
     else:
         _measure(model, out, data, out)
-    print(f"The network is in {out}. Try: fieldconv predict {out} MESH --out RESULT")
+    print(f"The network is in {out}. Try: fieldconv predict {shlex.quote(str(out))} MESH --out RESULT")
     return 0
 
 
@@ -124,7 +128,7 @@ def evaluate(
 
     Args:
         run: Run or checkpoint folder.
-        source: Where the meshes come from; from where the run had them if not given.
+        source: Where the meshes come from; without --data, what is not given is as it was for the run.
         part: Part of the data to use.
         rotations: Average over this many orientations of each shape; slower, a little better.
         out: Folder for the results; RUN if not given.
@@ -135,8 +139,13 @@ def evaluate(
     model = FCNet.from_pretrained(run)
     if model.task is None:
         raise ValueError(f"{run} does not say what its network is for, so it cannot be measured")
-    if source == DataSource():
-        source = source_of(run)
+    _check_rotations(rotations)
+    if source.data is None:
+        source = replace(source_of(run), **_given(source))
+        if source.data is not None and not Path(source.data).exists():
+            raise ValueError(
+                f"{run} was trained on {source.data}, which is not here; say where it is with --data"
+            )
     data = open_data(source, model.task, model.config.surface_settings, part)
     _measure(model, run, data, out or run, rotations)
     return 0
@@ -173,6 +182,8 @@ def predict(
     from fieldconv.viz.colours import categorical, position_colours
 
     paths = _mesh_paths(meshes)
+    _check_rotations(rotations)
+    _check_elsewhere(out, paths)
     model = FCNet.from_pretrained(run)
     names = _distinct([path.stem for path in paths])
     if model.template is not None:
@@ -227,6 +238,7 @@ def match(
     from fieldconv.training.prediction import match as apply
     from fieldconv.viz.colours import position_colours
 
+    _check_elsewhere(out, [a, b])
     model = FCNet.from_pretrained(run)
     meshes = [Mesh.load(path) for path in (a, b)]
     target, confidence = apply(model, *meshes)
@@ -254,7 +266,7 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     $ fieldconv demo
 
     Args:
-        out: Folder for the results; a demo that is there is replaced.
+        out: Folder for the results; a demo that is there is replaced, any other run is not.
         epochs: Passes over the training set.
         meshes: Creatures to learn from.
     """
@@ -263,7 +275,7 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     from fieldconv.training.checkpoint import STATE
     from fieldconv.training.progress import spoken
     from fieldconv.training.runs import open_data, train_run
-    from fieldconv.training.settings import RunSettings
+    from fieldconv.training.settings import FILE, RunSettings, read_settings
 
     began = time.monotonic()
     source = {"meshes": meshes, "vertices": 500, "species": ("biped", "quadruped", "bird", "octopus")}
@@ -272,7 +284,8 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     print(f"1. Making {meshes} creatures from code: each has its own triangulation, build and pose.")
     data = open_data(settings.source, "segmentation", settings.network.surface_settings, "train")
     print(f"2. Training a field-convolution network to tell their parts: {', '.join(data.class_names)}.")
-    (out / STATE).unlink(missing_ok=True)
+    if (out / FILE).is_file() and read_settings(out / FILE).get("source") == settings.to_dict()["source"]:
+        (out / STATE).unlink(missing_ok=True)
     model = train_run(settings, out)
     print("3. Testing it on creatures it has never seen.")
     test = open_data(settings.source, "segmentation", settings.network.surface_settings, "test")
@@ -297,6 +310,24 @@ Try next
 
 
 # What the commands share
+
+
+def _given(source: DataSource) -> dict[str, Any]:
+    """The options of a source that were given."""
+    default = DataSource()
+    return {name: value for name, value in vars(source).items() if value != getattr(default, name)}
+
+
+def _check_rotations(rotations: int) -> None:
+    if rotations < 1:
+        raise ValueError(f"rotations is {rotations}; give a whole number from 1 up")
+
+
+def _check_elsewhere(out: Path, meshes: Sequence[Path]) -> None:
+    """Results have the names of the meshes, and must not replace them or labels beside them."""
+    for mesh in meshes:
+        if mesh.parent.resolve() == out.resolve():
+            raise ValueError(f"{out} is the folder of {mesh.name} itself; choose another one for --out")
 
 
 def _measure(model: Any, run: Path, data: Any, out: Path, rotations: int = 1) -> Evaluation:

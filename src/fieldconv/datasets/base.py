@@ -21,7 +21,7 @@ from torch.utils.data import Dataset
 from torch_geometric.data import Data
 
 from fieldconv.cache import SurfaceCache
-from fieldconv.datasets.collection import Collection, Item, Pair, Sample
+from fieldconv.datasets.collection import NOTHING_KNOWN, Collection, Item, Pair, Sample
 from fieldconv.datasets.parallel import progress_bar, run_all
 from fieldconv.geometry.geodesics import geodesic_discs
 from fieldconv.geometry.mesh import Mesh
@@ -283,6 +283,10 @@ class SurfaceDataset(Dataset[Any]):
             raise collection.error(problems)
         if not surfaces:
             raise collection.error(["is empty"])
+        if self.task in ("segmentation", "correspondence") and not any(
+            bool((surface.vertex_y >= 0).any()) for surface in surfaces if surface is not None
+        ):
+            raise collection.error([NOTHING_KNOWN])
         budget, kept = MEMORY, []
         for item, surface in zip(collection.items, surfaces, strict=True):
             assert surface is not None  # else there were problems

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldconv.datasets.collection import Collection, Task
+from fieldconv.datasets.collection import NOTHING_KNOWN, Collection, Task
 from fieldconv.datasets.layouts import faust, folder, human_seg, shrec11, shrec19, shrec19_humans
 from fieldconv.datasets.parallel import Watch, run_all
 
@@ -122,6 +122,8 @@ def inspect(collection: Collection, *, layout: str = OWN, watch: Watch | None = 
     values = (
         np.concatenate([np.atleast_1d(target) for target in targets]) if targets else np.zeros(0, np.int64)
     )
+    if collection.task != "classification" and len(values) and (values < 0).all():
+        problems.append(NOTHING_KNOWN)
     labels = {}
     if collection.task == "segmentation":
         labels = {name: int((values == i).sum()) for i, name in enumerate(collection.class_names)}

@@ -21,6 +21,9 @@ Ints = NDArray[np.int64]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 
+NOTHING_KNOWN = "no vertex of any mesh has a label or a known place; check the ground truth"
+
+
 class Sample(NamedTuple):
     """A mesh and its target.
 
@@ -128,12 +131,14 @@ def subfolders(folder: str | Path) -> list[Path]:
 
 
 def load_mesh(path: Path) -> Mesh:
-    """Read a mesh; what is wrong with it is a `DatasetError` of one line that names the file."""
+    """Read a mesh that can be used; what is wrong is a `DatasetError` of one line that names the file."""
     try:
-        return Mesh.load(path)
+        return Mesh.load(path).validate()
     except (MeshError, OSError, ValueError) as error:
         text = " ".join(str(error).split())
-        raise DatasetError(str(path), [text.removeprefix(f"{path}: ")]) from None
+        raise DatasetError(
+            str(path), [text.removeprefix(f"{path}: ").removeprefix(f"{path.stem}: ")]
+        ) from None
 
 
 def fill_geodesically(mesh: Mesh, values: Ints) -> Ints:

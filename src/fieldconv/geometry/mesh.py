@@ -203,7 +203,8 @@ class Mesh:
     def _problem(self) -> str:
         finite = np.isfinite(self.vertices).all(axis=1)
         if not finite.all():
-            return f"the position of vertex {int(np.argmin(finite))} is not finite; use repair() to drop it"
+            bad = int(np.argmin(finite))
+            return f"the position of vertex {bad} is not finite; drop it, as Mesh.repair() does"
         size = np.abs(self.vertices).max()
         if size < _LARGEST:
             size = np.abs(self.vertices - self.vertices[0]).max()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
-from fieldconv.settings import Features, Solver, SurfaceSettings
+from fieldconv.settings import Features, Solver, SurfaceSettings, checked
 
 Head = Literal["labels", "descriptors", "classification"]
 Task = Literal["classification", "segmentation", "correspondence", "matching"]
@@ -36,16 +36,24 @@ class FCNetConfig:
         Number of input features; None for as many as ``features`` has.
     lift : "gradient" or "linear"
         Learned gradient (supplement B), or the plain linear lift.
-    lift_channels, width, blocks : int
-        Vector channels after the lift, in the stream, and the number of FCResNet blocks.
-    rings, band_limit : int
-        N radii and band limit B of every filter.
+    lift_channels : int
+        Vector channels after the lift.
+    width : int
+        Vector channels of the FCResNet blocks.
+    blocks : int
+        Number of FCResNet blocks.
+    rings : int
+        N radii of every filter.
+    band_limit : int
+        Largest angular frequency B of every filter.
     filter : "offset", "real" or "complex"
         Kind of filter, see `fieldconv.nn.FieldConv`.
     spacing : "linear" or "equal_area"
         Spacing of the N radii.
-    echo_channels, echo_samples : int
-        D vector channels the ECHO block describes, and samples per radius of a descriptor.
+    echo_channels : int
+        D vector channels the ECHO block describes.
+    echo_samples : int
+        Samples per radius of an ECHO descriptor.
     echo_votes : "vector" or "magnitude"
         Kind of votes, see `fieldconv.nn.ECHO`.
     hidden : tuple of two int
@@ -159,11 +167,7 @@ class FCNetConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> FCNetConfig:
         """Build from `to_dict`'s output, or from a JSON or YAML file's content."""
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(set(values) - set(known))
-        if unknown:
-            raise ValueError(f"unknown network setting {unknown[0]!r}; choose among {', '.join(known)}")
-        return cls(**values)
+        return cls(**checked(cls, values))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""

@@ -106,6 +106,10 @@ class FieldConv(nn.Module):
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Convolve the vector field ``x`` on ``surface``."""
+        if not x.is_complex() or x.shape[-1] != self.in_channels:
+            raise ValueError(
+                f"x is {tuple(x.shape)} of {x.dtype}; give (n, {self.in_channels}) complex numbers"
+            )
         aggregated = field_aggregate(
             x, surface, rings=self.rings, band_limit=self.band_limit, spacing=self.spacing
         )  # A[p, m, n, c]

@@ -81,6 +81,10 @@ class LearnedGradient(nn.Module):
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Lift the scalars ``x`` on ``surface``."""
+        if x.dtype != self.direction.dtype:
+            raise ValueError(
+                f"x is of type {x.dtype}, the layer of {self.direction.dtype}; convert one of them"
+            )
         gradients, means = gradient_aggregate(x, surface, rings=self.rings, spacing=self.spacing)
         real = self.direction * self.offset.cos()
         imaginary = self.direction * self.offset.sin()

@@ -136,6 +136,8 @@ def varied(surface: Surface, draw: np.random.Generator, config: TrainingConfig) 
 
 def orientations(surface: Surface, count: int) -> Iterable[Surface]:
     """The surface, and turned ``count`` − 1 times if its features are positions; the same turns each time."""
+    if count < 1:
+        raise ValueError(f"rotations is {count}; give a whole number from 1 up")
     yield surface
     if count == 1 or surface.x is None or not torch.equal(surface.x, surface.pos):
         return

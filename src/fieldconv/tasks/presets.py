@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from fieldconv.models.config import Preset, Task
+from fieldconv.settings import checked
 
 Optimiser = Literal["adam", "adamw"]
 Schedule = Literal["constant", "one_cycle"]
@@ -102,11 +103,7 @@ class TrainingConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
         """Build from `to_dict`'s output, or from a JSON or YAML file's content."""
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(set(values) - set(known))
-        if unknown:
-            raise ValueError(f"unknown training setting {unknown[0]!r}; choose among {', '.join(known)}")
-        return cls(**values)
+        return cls(**checked(cls, values))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
@@ -133,6 +130,12 @@ class Machine:
     """32-true, or bf16-mixed for GPUs."""
     threads: int | None = None
     """CPU threads of each process; None leaves it to torch."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_nodes", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; give a whole number from 1 up")
 
 
 # The paper states no number of epochs for correspondence and matching.

@@ -74,7 +74,10 @@ def load_pretrained(source: str | Path) -> FCNet:
     if not folder.is_dir():
         folder = _download(str(source))
     config = read_config(folder)
-    model = FCNet(FCNetConfig.from_dict(config["network"]))
+    try:
+        model = FCNet(FCNetConfig.from_dict(config["network"]))
+    except ValueError as error:
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from None
     try:
         weights = load_file(folder / WEIGHTS)
     except FileNotFoundError:
@@ -101,10 +104,13 @@ def read_config(folder: str | Path) -> dict[str, Any]:
         raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from None
-    if not isinstance(config, dict) or config.get("library") != "fieldconv" or "network" not in config:
+    if not isinstance(config, dict) or config.get("library") != "fieldconv":
         raise CheckpointError(f"{path} does not describe a fieldconv network")
     if config.get("format", 0) > FORMAT:
         raise CheckpointError(f"{path} is of a newer fieldconv ({config.get('version')}); update fieldconv")
+    for key, kind in (("network", dict), ("task", str | None), ("class_names", list)):
+        if key not in config or not isinstance(config[key], kind):
+            raise CheckpointError(f"{path} is damaged: its {key!r} is missing or wrong; copy it anew")
     return config
 
 

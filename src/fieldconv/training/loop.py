@@ -47,13 +47,19 @@ def make_fabric(machine: Machine) -> Fabric:
         torch.set_num_threads(machine.threads)
     if accelerator == "cpu":
         keep_freed_memory()
-    fabric = Fabric(
-        accelerator=accelerator,
-        devices=int(machine.devices) if machine.devices.isdecimal() else machine.devices,
-        num_nodes=machine.num_nodes,
-        strategy=machine.strategy,
-        precision=machine.precision,
-    )
+    try:
+        fabric = Fabric(
+            accelerator=accelerator,
+            devices=int(machine.devices) if machine.devices.isdecimal() else machine.devices,
+            num_nodes=machine.num_nodes,
+            strategy=machine.strategy,
+            precision=machine.precision,
+        )
+    except Exception as error:  # of many kinds, all of which mean the same here
+        raise ValueError(
+            f"accelerator {accelerator}, devices {machine.devices}, strategy {machine.strategy}, precision "
+            f"{machine.precision} do not work here: {' '.join(str(error).split())}"
+        ) from None
     fabric.launch()
     return fabric
 
@@ -98,6 +104,10 @@ class Fit:
         fabric: Fabric | None = None,
         quiet: bool = False,
     ) -> None:
+        if not len(data):
+            raise ValueError("there is nothing to train on: the data has no examples")
+        if out is not None and not resume and (Path(out) / STATE).is_file():
+            raise ValueError(f"{out} holds a run already; resume it, or choose another folder")
         self.fabric = fabric or make_fabric(machine or Machine())
         self.model, self.data, self.task, self.config = model, data, task, config
         self.validation = validation

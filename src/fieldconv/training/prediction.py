@@ -85,6 +85,8 @@ def predict(model: FCNet, shape: Shape, *, rotations: int = 1) -> Prediction:
 
 def predict_labels(model: FCNet, shapes: Shape | Iterable[Shape]) -> Any:
     """Labels (or descriptors, if the network gives these) of one shape, or a list for several."""
+    if shapes is None or isinstance(shapes, np.ndarray):
+        raise TypeError(f"cannot predict on {type(shapes).__name__}; give a Mesh, a file, or several of them")
     if not isinstance(shapes, Mesh | str | Path):
         return [predict_labels(model, shape) for shape in shapes]
     found = predict(model, shapes)
@@ -144,7 +146,10 @@ def match(model: FCNet, a: Shape, b: Shape) -> Match:
 
 def _apply(model: FCNet, surface: Surface, rotations: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Mean probabilities and mean descriptors over orientations, at the samples (or of the shape)."""
-    before, device = model.training, next(model.parameters()).device
+    weights = next(model.parameters())
+    if weights.dtype != torch.float32:
+        raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
+    before, device = model.training, weights.device
     model.eval()
     scores, descriptors = [], []
     try:

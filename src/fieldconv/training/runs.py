@@ -130,10 +130,7 @@ def train_run(settings: RunSettings, out: str | Path, *, resume: bool = False, q
     validation = None
     if settings.training.validation > 0:
         data, validation = divided(data, settings.training.validation, settings.training.seed)
-    if fabric.is_global_zero:
-        out.mkdir(parents=True, exist_ok=True)
-        settings.save(out / FILE)
-    Fit(
+    fit = Fit(
         model,
         data,
         task,
@@ -144,7 +141,11 @@ def train_run(settings: RunSettings, out: str | Path, *, resume: bool = False, q
         fabric=fabric,
         about=about(settings),
         quiet=quiet,
-    ).run()
+    )
+    if fabric.is_global_zero:  # not before: a run that does not fit its state must stay as it is
+        out.mkdir(parents=True, exist_ok=True)
+        settings.save(out / FILE)
+    fit.run()
     if not fabric.is_global_zero:
         raise SystemExit(0)  # the first process does the rest
     return model.to("cpu")

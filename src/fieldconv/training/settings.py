@@ -10,6 +10,7 @@ from typing import Any
 
 from fieldconv._io import atomic_path
 from fieldconv.models.config import FCNetConfig, Preset, Task
+from fieldconv.settings import checked
 from fieldconv.tasks.presets import Machine, TrainingConfig
 
 FILE = "run.yaml"
@@ -34,6 +35,10 @@ class DataSource:
     """Of embedded creatures; all if not given, for correspondence quadruped."""
     difficulty: str = "clean"
     """Of embedded creatures: clean, posed, noise, holes, hard …"""
+
+    def __post_init__(self) -> None:
+        if self.meshes is not None and self.meshes < 1:
+            raise ValueError(f"meshes is {self.meshes}; give a whole number from 1 up")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,19 +84,16 @@ class RunSettings:
         source = DataSource(**_tuples(parts["source"]))
         if source.data is None and preset != "paper" and "radius" not in parts["network"]:
             parts["network"]["radius"] = creature_radius(task, source.vertices)
-        try:
-            return cls(
-                task=task,
-                preset=preset,
-                source=source,
-                network=FCNetConfig.for_task(task, preset=preset, outputs=outputs, **parts["network"])
-                if task != "matching"
-                else FCNetConfig.for_task(task, preset=preset, **parts["network"]),
-                training=TrainingConfig.for_task(task, preset=preset, **parts["training"]),
-                machine=Machine(**parts["machine"]),
-            )
-        except TypeError as error:
-            raise ValueError(f"{file}: {error}") from None
+        return cls(
+            task=task,
+            preset=preset,
+            source=source,
+            network=FCNetConfig.for_task(task, preset=preset, outputs=outputs, **parts["network"])
+            if task != "matching"
+            else FCNetConfig.for_task(task, preset=preset, **parts["network"]),
+            training=TrainingConfig.for_task(task, preset=preset, **parts["training"]),
+            machine=Machine(**parts["machine"]),
+        )
 
     def with_outputs(self, outputs: int) -> RunSettings:
         """The same with as many network outputs as the data has targets."""
@@ -153,11 +155,17 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         raise ValueError(
             f"{path}: unknown part {unknown[0]!r}; choose among task, preset, {', '.join(PARTS)}"
         )
+    machine = content.get("machine")
+    if isinstance(machine, dict) and isinstance(machine.get("devices"), int):
+        content["machine"] = {**machine, "devices": str(machine["devices"])}  # as one writes it in YAML
     for part, kind in PARTS.items():
-        names = [f.name for f in fields(kind)]
-        wrong = sorted(set(content.get(part, {})) - set(names))
-        if wrong:
-            raise ValueError(f"{path}: {part} has no setting {wrong[0]!r}; choose among {', '.join(names)}")
+        values = content.get(part, {})
+        if not isinstance(values, dict):
+            raise ValueError(f"{path}: {part} is {values!r}; give its settings, by their names")
+        try:
+            checked(kind, values)
+        except ValueError as error:
+            raise ValueError(f"{path}: {part}: {error}") from None
     return content
 
 

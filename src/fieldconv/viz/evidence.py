@@ -147,7 +147,8 @@ def _keep_descriptors(path: Path, model: FCNet, data: Any, points: int) -> None:
         found.append(deep[kept])
         parts.append(surface.y.numpy()[kept])
     descriptors, labels = np.concatenate(found), np.concatenate(parts)
-    if len(descriptors) < 10:
+    rounded = np.round(descriptors / max(np.abs(descriptors).max(), 1e-30), 5)
+    if len(np.unique(rounded, axis=0)) < 10:  # those of a network that has collapsed would crash t-SNE
         return
     from threadpoolctl import threadpool_limits
 

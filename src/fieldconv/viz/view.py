@@ -75,7 +75,7 @@ def view(
     """
     if not meshes:
         raise ValueError("no mesh to show; name at least one mesh file")
-    loaded = [Mesh.load(path) for path in meshes]
+    loaded = [Mesh.load(path).validate() for path in meshes]
     if disc is not None:
         shown = [panel for mesh in loaded for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
         caption = "Geodesic polar coordinates around a vertex, and a direction carried along the geodesics."

@@ -345,6 +345,8 @@ def _read_labels(path: Path, label_path: Path | None, order: Ints) -> Sample:
         if own is None:
             raise DatasetError(str(path), ["has no labels any more"])
         labels = own
+    if not len(order):  # no mesh has any label
+        return Sample(mesh, np.full(len(labels), -1))
     ranks = np.argsort(order)
     place = ranks[np.searchsorted(order, labels, sorter=ranks).clip(max=len(order) - 1)]
     known = order[place] == labels

@@ -69,7 +69,9 @@ def read(path: str | Path) -> Contents:
         with np.errstate(all="ignore"):  # whatever numbers the bytes happen to be
             contents: Contents = reader.read(data)
         if len(contents.faces) == 0:
-            raise MeshError("the file has no faces; give a mesh, not a point cloud")
+            raise MeshError(
+                "the file has no faces; give a triangle mesh, not a point cloud or another kind of file"
+            )
         return contents
     except MeshError as error:
         raise MeshError(f"{path}: {error}") from error.__cause__

@@ -17,7 +17,9 @@ def read(data: bytes) -> Contents:
     # f position/texture/normal: only the position matters here.
     words = Words(re.sub(rb"/\S*", b"", data) if b"/" in data else data)
     if not len(words.first):
-        raise MeshError("the file has no faces; give a mesh, not a point cloud")
+        raise MeshError(
+            "the file has no faces; give a triangle mesh, not a point cloud or another kind of file"
+        )
 
     rows = words.rows_of(b"v")
     first, lengths = words.first[rows] + 1, words.lengths[rows] - 1

@@ -23,7 +23,9 @@ def read(data: bytes) -> Contents:
             raise truncated("last face")
         corners = equal_rows(words, words.first[rows] + 1, words.lengths[rows] - 1)[:, :3]
     else:
-        if len(data) < 84 + 50 * declared or len(data) < 84:
+        if len(data) < 84:
+            raise truncated("header's 84 bytes")
+        if len(data) < 84 + 50 * declared:
             raise truncated(f"{declared} faces")
         corners = np.frombuffer(data, _STL, declared, 84)["corners"].reshape(-1, 3).astype(np.float64)
     first = first_equal(corners + 0.0)  # −0 becomes 0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigh
-from scipy.sparse import block_diag, csc_matrix
+from scipy.sparse import block_diag, csc_matrix, identity
 
 import shapes
 from fieldconv.geometry import spectral
@@ -69,3 +69,47 @@ def test_what_is_not_symmetric_in_its_order_is_left_to_others():
         perm_r, perm_c = factors.perm_r, factors.perm_r[::-1]
 
     assert lowest_eigenpairs(matrix, Pivoted(), 1.0, 3) is None
+
+
+def side_by_side(vertices, faces, copies):
+    apart = 3 * np.ptp(vertices[:, 0])
+    return Mesh(
+        np.concatenate([vertices + np.array([apart * i, 0, 0]) for i in range(copies)]),
+        np.concatenate([faces + len(vertices) * i for i in range(copies)]),
+    )
+
+
+@pytest.mark.parametrize(("copies", "k"), [(40, 1), (100, 5), (30, 128)])
+def test_like_components_have_all_of_their_eigenfunctions(copies, k):
+    one = shapes.icosphere(0) if k < 100 else shapes.icosphere(1)
+    basis = spectral.eigenbasis(side_by_side(*one, copies), k)
+    single = spectral.eigenbasis(Mesh(*one), 1000).values
+    np.testing.assert_allclose(basis.values, np.repeat(single, copies)[: k + copies - 1], atol=1e-6)
+    gram = basis.functions.T @ (basis.areas[:, None] * basis.functions)
+    np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-9)
+
+
+def test_components_of_other_sizes():
+    # Of the large one nearly all eigenfunctions are among the lowest, of the small one few.
+    large, small = shapes.plane(900), shapes.plane(300)
+    vertices = np.concatenate([large[0], 0.2 * small[0] + 5])
+    both = Mesh(vertices, np.concatenate([large[1], small[1] + len(large[0])])).normalised()
+    expected = eigh(laplacian(both.vertices, both.faces).toarray(), eigvals_only=True)[:61]
+    np.testing.assert_allclose(spectral.eigenbasis(both, 60).values, expected, rtol=1e-8, atol=1e-7)
+
+
+def test_a_chain_of_like_shapes_has_clusters_of_eigenvalues():
+    vertices, faces = shapes.icosphere(1)
+    mesh = side_by_side(vertices, faces, 20)
+    right, left = vertices[:, 0].argmax(), vertices[:, 0].argmin()
+    beside = next(v for face in faces for v in face if left in face and v != left)
+    n = len(vertices)
+    bridges = [[right + n * (i - 1), left + n * i, beside + n * i] for i in range(1, 20)]
+    chain = Mesh(mesh.vertices, np.concatenate([mesh.faces, bridges])).normalised()
+    expected = eigh(laplacian(chain.vertices, chain.faces).toarray(), eigvals_only=True)[:60]
+    np.testing.assert_allclose(spectral.eigenbasis(chain, 60).values, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_an_eigenspace_of_everything_is_left_to_others():
+    for matrix in (identity(300, format="csc"), csc_matrix(np.diag(np.repeat([1.0, 2.0, 3.0], 100)))):
+        assert lowest(matrix, 5) is None

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 EPSILON = float(np.finfo(np.float64).eps)
 LEANING = EPSILON**0.5  # inner product with an earlier vector at which both are made orthogonal again
+ORTHOGONAL = 1e-7  # largest inner product between two eigenvectors
 EXACT = 1e-10  # residual of an eigenvector of the inverse, in parts of its eigenvalue, that is small enough
 
 
@@ -79,26 +80,29 @@ def lowest_eigenpairs(
     leaning[0, 0] = 1.0
     done, goal = 0, min(9 * k // 4 + 10, most)
     while True:
-        _lanczos_steps(*triangle, vectors, diagonal, beside, leaning, done, goal)
+        if not _lanczos_steps(*triangle, vectors, diagonal, beside, leaning, done, goal):
+            return None
         done = goal
         inverse, mix = eigh_tridiagonal(diagonal[:done], beside[: done - 1])
         inverse, mix = inverse[::-1][: k + 1], mix[:, ::-1][:, :k]
-        if not np.isfinite(inverse).all() or inverse[-1] <= 0:
-            return None
         if (beside[done - 1] * np.abs(mix[-1]) < EXACT * inverse[:k]).all():
             break
         if done == most:
             return None
         goal = min(done + k // 10 + 10, most)
-    values = 1 / inverse - shift
-    if not _is_complete(matrix, values):
+    if inverse[-1] <= 0:
         return None
-    return values[:k], (vectors[:done].T @ mix)[factors.perm_c]
+    values, found = 1 / inverse - shift, vectors[:done].T @ mix
+    if np.abs(found.T @ found - np.eye(k)).max() > ORTHOGONAL or not is_complete(matrix, values):
+        return None
+    return values[:k], found[factors.perm_c]
 
 
-def _is_complete(matrix: csc_matrix, values: Floats) -> bool:
-    """Are there no further eigenvalues between these? By Sylvester's law, as many are below a number as there
-    are negative pivots once it is subtracted."""
+def is_complete(matrix: csc_matrix, values: Floats) -> bool:
+    """Are there no further eigenvalues between these, ascending ones from the lowest on?
+
+    By Sylvester's law, as many are below a number as there are negative pivots once it is subtracted.
+    """
     gaps = np.flatnonzero(np.diff(values) > 1e-6 * values[1:])
     if not len(gaps):
         return False
@@ -107,14 +111,16 @@ def _is_complete(matrix: csc_matrix, values: Floats) -> bool:
         pivots = factorised(matrix, -(values[last] + values[last + 1]) / 2)
     except RuntimeError:
         return False
-    return bool((pivots.U.diagonal() < 0).sum() == last + 1)
+    symmetric = np.array_equal(pivots.perm_r, pivots.perm_c)
+    return bool(symmetric and (pivots.U.diagonal() < 0).sum() == last + 1)
 
 
 @kernel
 def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning, first, last):  # type: ignore[no-untyped-def]
     """Vectors ``first`` + 1 to ``last``, and the tridiagonal matrix that the inverse is between them.
 
-    ``leaning[0]`` estimates inner products of the newest vector with the others, ``leaning[1]`` those of the
+    False if a new one is nothing but rounding, for the others already span an eigenspace. ``leaning[0]``
+    estimates inner products of the newest vector with the others, ``leaning[1]`` those of the
     one before it.
     """
     now, past = leaning[0], leaning[1]
@@ -129,6 +135,8 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning,
         along = np.dot(here, new)
         _subtract(along, here, new)
         length = np.sqrt(np.dot(new, new))
+        if length == 0.0:
+            return False
         largest = 0.0
         for other in range(step):
             grown = beside[other] * now[other + 1] + (diagonal[other] - along) * now[other]
@@ -153,8 +161,11 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning,
             length = np.sqrt(np.dot(new, new))
             now[: step + 1] = EPSILON
             past[:step] = EPSILON
+        if not length > len(here) * EPSILON * abs(along):
+            return False
         diagonal[step], beside[step] = along, length
         new /= length
+    return True
 
 
 @kernel

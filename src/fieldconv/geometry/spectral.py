@@ -14,17 +14,18 @@ import numpy as np
 import robust_laplacian
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csc_matrix, csr_array, diags
+from scipy.sparse import csc_matrix, csr_array, csr_matrix, diags
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 from threadpoolctl import threadpool_limits
 
-from .lanczos import factorised, lowest_eigenpairs
+from .lanczos import factorised, is_complete, lowest_eigenpairs
 from .mesh import Mesh, MeshError
 from .pointcloud import triangulate
 
 Floats = NDArray[np.float64]
 
+DENSE = 3000  # vertices for which all eigenvalues can be found if some of those wanted are hard to find
 _ZERO = 1e-6  # an eigenvalue of a shape of unit area is taken for zero below this
 
 
@@ -79,7 +80,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
     used, stiffness, mass = _operators(mesh)
     count, label = connected_components(stiffness, directed=False)
     total = mass.sum()
-    values, compact = _eigenpairs(stiffness, mass / total, min(k + count - 1, len(used)))
+    values, compact = _of_components(stiffness, mass / total, label, min(k + count - 1, len(used)))
     compact /= np.sqrt(total)
     signs = np.sign(compact[np.abs(compact).argmax(0), np.arange(len(values))])
     functions = np.zeros((len(mesh.vertices), len(values)))
@@ -205,24 +206,69 @@ def _operators(mesh: Mesh) -> tuple[NDArray[np.int64], csc_matrix, Floats]:
     return used, csc_matrix(stiffness), np.maximum(areas, 1e-12 * areas.mean())
 
 
+def _of_components(
+    stiffness: csc_matrix, mass: Floats, label: NDArray[np.int64], k: int
+) -> tuple[Floats, Floats]:
+    """Lowest k solutions of stiffness φ = λ mass φ, for unit total mass, each on one component.
+
+    Found one by one: many zeros, and all that like components have in common, would be hard to tell apart.
+    """
+    order = np.argsort(label, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    if len(members) == 1:
+        return _eigenpairs(stiffness, mass, k)
+    rows = csr_matrix(stiffness)
+    parts = [csc_matrix(rows[own][:, own]) for own in members]
+    # By Weyl's law each has about as many as its share of the area says.
+    wanted = [min(len(own), k, int(1.2 * k * mass[own].sum()) + 5) for own in members]
+    found = [_eigenpairs(part, mass[own], n) for part, own, n in zip(parts, members, wanted, strict=True)]
+    while True:
+        values = np.sort(np.concatenate([own for own, _ in found]))
+        limit = values[k - 1] if len(values) >= k else np.inf
+        short = [
+            i for i, (own, _) in enumerate(found) if wanted[i] < min(len(members[i]), k) and own[-1] < limit
+        ]
+        if not short:
+            break
+        for i in short:
+            wanted[i] = min(len(members[i]), k, 2 * wanted[i])
+            found[i] = _eigenpairs(parts[i], mass[members[i]], wanted[i])
+    values = np.concatenate([own for own, _ in found])
+    chosen = np.argsort(values, kind="stable")[:k]
+    functions = np.zeros((len(mass), k))
+    first = np.cumsum([0, *wanted])
+    for i, own in enumerate(members):
+        here = np.flatnonzero((chosen >= first[i]) & (chosen < first[i + 1]))
+        functions[np.ix_(own, here)] = found[i][1][:, chosen[here] - first[i]]
+    return values[chosen], functions
+
+
 def _eigenpairs(stiffness: csc_matrix, mass: Floats, k: int) -> tuple[Floats, Floats]:
-    """Lowest k solutions of stiffness φ = λ mass φ, for unit total mass."""
+    """Lowest k solutions of stiffness φ = λ mass φ on a connected shape."""
     count = len(mass)
     root = np.sqrt(mass)
     # Symmetric in φ·√mass: an ordinary eigenvalue problem.
     scaled = (diags(1 / root) @ stiffness @ diags(1 / root)).tocsc()
     # Small matrix products gain nothing from threads, and lose a lot where processes share the cores.
     with threadpool_limits(1):
+        found = None
         if count > max(4 * k, 200):
             for shift in (1.0, 100.0):  # below zero, where the matrix is safely invertible
                 try:
                     factors = factorised(scaled, shift)
-                    found = lowest_eigenpairs(scaled, factors, shift, k)
-                    values, vectors = found or _by_arpack(scaled, factors, shift, k)
+                    exact = lowest_eigenpairs(scaled, factors, shift, k)
+                    if exact is not None:
+                        return exact[0], exact[1] / root[:, None]
+                    values, vectors = _by_arpack(scaled, factors, shift, k + 1)
                 except (ArpackError, RuntimeError):  # no convergence, or singular to rounding
                     continue
-                return values, vectors / root[:, None]
-        values, vectors = eigh(scaled.toarray(), subset_by_index=(0, k - 1))
+                found = values[:k], vectors[:, :k]
+                if is_complete(scaled, values):
+                    break
+            else:
+                if count <= DENSE:
+                    found = None
+        values, vectors = found or eigh(scaled.toarray(), subset_by_index=(0, k - 1))
     return values, vectors / root[:, None]
 
 

@@ -98,3 +98,21 @@ def test_size_and_clear(cache, mesh):
     assert size == cache.path(mesh, SETTINGS).stat().st_size
     assert cache.clear() == (1, size)
     assert cache.size() == (0, 0)
+
+
+def test_files_have_the_permissions_of_any_new_file(tmp_path):
+    from fieldconv._io import atomic_path
+
+    with atomic_path(tmp_path / "here.txt") as temporary:
+        temporary.write_text("1")
+    (tmp_path / "there.txt").write_text("1")
+    assert (tmp_path / "here.txt").stat().st_mode == (tmp_path / "there.txt").stat().st_mode
+
+
+def test_distances_on_templates_are_counted_and_cleared(tmp_path):
+    from fieldconv.tasks.distances import template_distances
+
+    template_distances(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), tmp_path)
+    assert SurfaceCache(tmp_path).size()[0] == 1
+    SurfaceCache(tmp_path).clear()
+    assert SurfaceCache(tmp_path).size() == (0, 0)

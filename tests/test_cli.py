@@ -96,7 +96,7 @@ def test_precompute_skips_what_is_done_and_names_what_failed(capsys, folder, tmp
     assert main(words) == 1
     assert "0 prepared, 2 were there already, 1 failed" in capsys.readouterr().out
     assert main(["cache", "--folder", str(tmp_path / "kept")]) == 0
-    assert "2 surfaces" in capsys.readouterr().out
+    assert "2 files" in capsys.readouterr().out
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path):

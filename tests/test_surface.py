@@ -152,3 +152,16 @@ def test_point_cloud():
     true = size * np.arccos(np.clip((points[p] * points[q]).sum(1), -1, 1))
     apart = p != q
     assert np.abs(surface.log.abs().numpy()[apart] / true[apart] - 1).mean() < 0.06
+
+
+def test_fields_of_data_follow_the_samples():
+    vertices, faces = shapes.icosphere(2)
+    count = len(vertices)
+    data = Data(
+        pos=torch.from_numpy(vertices), face=torch.from_numpy(faces.T), edge_index=torch.zeros(2, 5).long(),
+        y=torch.arange(count), name="ball",
+    )  # fmt: skip
+    surface = ToSurface(radius=0.4, samples=50)(data)
+    assert surface.edge_index.shape[1] == len(surface.log)
+    assert torch.equal(surface.y, surface.sample)
+    assert surface.name == "ball"

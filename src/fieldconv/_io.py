@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,16 +28,17 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Same suffix: writers choose the format by it. Leading dot: folder readers leave it alone.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=f".part{path.suffix}")
-    os.close(handle)
-    temporary = Path(name)
+    while True:
+        temporary = path.parent / f".{path.stem}-{secrets.token_hex(4)}.part{path.suffix}"
+        try:  # with the permissions that any new file has
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            break
+        except FileExistsError:
+            continue
     try:
         yield temporary
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

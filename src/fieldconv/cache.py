@@ -85,7 +85,8 @@ class SurfaceCache:
         return self.folder / name[:2] / f"{name[2:]}.surface"
 
     def entries(self) -> list[Path]:
-        return sorted(self.folder.glob("??/*.surface"))
+        """Prepared surfaces, and distances on templates."""
+        return sorted([*self.folder.glob("??/*.surface"), *self.folder.glob("distances/*.npy")])
 
     def size(self) -> tuple[int, int]:
         """Number of entries, and bytes they take."""
@@ -95,7 +96,8 @@ class SurfaceCache:
     def clear(self) -> tuple[int, int]:
         """Remove every entry; gives what `size` gave before."""
         removed = self.size()
-        for entry in [*self.entries(), *self.folder.glob("??/.*.part.surface")]:
+        unfinished = [*self.folder.glob("??/.*.part.surface"), *self.folder.glob("distances/.*.part.npy")]
+        for entry in [*self.entries(), *unfinished]:
             entry.unlink(missing_ok=True)
         return removed
 

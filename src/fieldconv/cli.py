@@ -22,7 +22,7 @@ COMMANDS = {
     "filters": ("commands.looking:filters", "a page of learned filters and what they respond to"),
     "info": ("commands.geometry:info", "what is in a mesh, and what is wrong with it"),
     "precompute": ("commands.geometry:precompute", "prepare a folder of meshes ahead of training"),
-    "cache": ("commands.geometry:cache", "size of the kept surfaces, or clear them"),
+    "cache": ("commands.geometry:cache", "size of the kept surfaces and distances, or clear them"),
     "datasets make": ("datasets.commands:make", "write a folder of embedded shapes, to see the layout"),
     "datasets check": ("datasets.commands:check", "check a folder of meshes and labels"),
     "bench": ("commands.bench:bench", "speed and accuracy tables on this machine"),

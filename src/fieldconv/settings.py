@@ -28,7 +28,7 @@ class SurfaceSettings:
     features: Features = "xyz"
     """What the network sees at a point: its position, or the intrinsic heat or wave kernel signature."""
     solver: Solver = "local"
-    """Exact unfolding of triangles, or the vector heat method (what the paper used)."""
+    """Unfolding of triangles (nearly exact for very many), or the vector heat method (as the paper did)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):

@@ -13,6 +13,7 @@ from torch_geometric.transforms import BaseTransform
 
 from ._compiled import begin
 from .geometry.discs import Discs
+from .geometry.front import suits
 from .geometry.geodesics import geodesic_discs, tangent_frames
 from .geometry.mesh import Mesh
 from .geometry.sampling import farthest_point_samples, interpolation, sample_areas
@@ -108,8 +109,9 @@ class Surface(Data):  # type: ignore[misc]
             index, read_weight, read_transport = interpolation(mesh, found, NEIGHBOURS)
             index = np.argsort(place)[index]
         frames, normals = tangent_frames(mesh)
-        many = solver == "local" and len(chosen) * np.pi * radius**2 * count > MANY
-        discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if many else solver)
+        many = len(chosen) * np.pi * radius**2 * count > MANY
+        front = solver == "local" and many and suits(mesh)
+        discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if front else solver)
         surface = cls._assemble(
             mesh.vertices[chosen],
             described()[chosen],
@@ -214,7 +216,7 @@ class Surface(Data):  # type: ignore[misc]
 class ToSurface(BaseTransform):  # type: ignore[misc]
     """Turn meshes into surfaces, as a PyG ``pre_transform``; takes a `Mesh`, or ``Data`` with pos and face.
 
-    Labels and other fields of the ``Data`` are carried over.
+    Labels and other fields of the ``Data`` are carried over, those with a row per vertex to the samples.
 
     Examples
     --------
@@ -238,9 +240,10 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
             return Surface.from_mesh(data, **self.settings.to_dict())
         mesh = Mesh(data.pos.numpy(), data.face.numpy().T)
         surface = Surface.from_mesh(mesh, **self.settings.to_dict())
+        per_vertex = {key for key in data.keys() if data.is_node_attr(key)}  # noqa: SIM118
         for key, value in data.to_dict().items():
-            if key not in ("pos", "face"):
-                surface[key] = value
+            if key not in surface and key != "face":
+                surface[key] = value[surface.sample] if key in per_vertex else value
         return surface
 
     def __repr__(self) -> str:

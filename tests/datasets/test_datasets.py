@@ -127,14 +127,13 @@ def test_changed_files_and_settings_are_noticed(spheres):
     assert make(spheres, pre_transform=ToSurface(0.5, samples=10))[2].num_nodes == 10
 
 
-def test_what_does_not_fit_in_memory_is_read_again(spheres, monkeypatch):
+def test_what_does_not_fit_in_memory_is_read_again(spheres):
     whole = make(spheres)
-    monkeypatch.setattr(base, "MEMORY", 0)
-    lean = make(spheres)
+    lean = make(spheres, memory=0)
     assert lean._surfaces == [None] * 5
     assert torch.equal(lean[3].log, whole[3].log)
     assert lean[3].name == "3.obj"
-    kept = make(spheres, cache=False)
+    kept = make(spheres, memory=0, cache=False)
     assert None not in kept._surfaces
 
 

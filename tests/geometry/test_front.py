@@ -92,3 +92,25 @@ def test_surfaces_use_it_where_pairs_are_many(monkeypatch):
     for samples in (50, None):  # 16,000 and 820,000 pairs
         Surface.from_mesh(mesh, radius=0.2, samples=samples)
     assert asked == ["local", "front"]
+
+
+@pytest.mark.parametrize("stretch", [3, 10])
+def test_paths_between_slivers_are_not_shorter_than_straight_lines(stretch):
+    vertices, faces = shapes.plane(600)
+    vertices = vertices * [stretch, 1, 1]
+    discs = geodesic_discs(Mesh(vertices, faces).normalised(), 0.3, solver="front")
+    flat = Mesh(vertices, faces).normalised().vertices
+    straight = np.linalg.norm(flat[discs.centres] - flat[discs.targets], axis=1)
+    assert (discs.distance >= straight * (1 - 1e-9)).all()
+
+
+def test_meshes_of_slivers_have_exact_discs():
+    # Enough pairs for the front, which would miss a sixth of them.
+    vertices, faces = shapes.plane(1500)
+    mesh = Mesh(vertices * [10, 1, 1], faces).normalised()
+    surface = Surface.from_mesh(mesh, radius=0.2)
+    q, p = surface.edge_index
+    chord = (surface.pos[q] - surface.pos[p]).norm(dim=1)
+    np.testing.assert_allclose(surface.log.abs(), chord, atol=1e-5)
+    every = np.linalg.norm(mesh.vertices[:, None] - mesh.vertices[None], axis=-1)
+    assert surface.num_edges == pytest.approx((every < 0.2).sum(), rel=0.01)

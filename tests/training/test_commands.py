@@ -352,3 +352,28 @@ def test_a_collapsed_network_still_gets_its_report(folder: Path, tmp_path: Path)
         main(["train", "segmentation", "--data", str(folder), *options, "--out", str(tmp_path / "run")]) == 0
     )
     assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_the_results_of_a_run_are_those_of_its_test_part(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (run / "evaluation" / "metrics.json").read_bytes()
+    assert main(["evaluate", str(run), "--part", "train"]) == 1
+    assert "give --out FOLDER" in capsys.readouterr().err
+    assert main(["evaluate", str(run), "--part", "train", "--out", str(tmp_path)]) == 0
+    assert len(json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["shapes"]) == 4
+    assert (run / "evaluation" / "metrics.json").read_bytes() == before
+
+
+def test_resume_wants_the_same_meshes(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    folder = tmp_path / "others"
+    for i in range(4):
+        sample = read("segmentation", i)
+        (folder / "train").mkdir(parents=True, exist_ok=True)
+        sample.mesh.save(folder / "train" / f"other{i}.obj")
+        np.savetxt(folder / "train" / f"other{i}.txt", sample.target, fmt="%d")
+    shutil.copytree(folder / "train", folder / "test")
+    assert main(["train", "segmentation", "--out", str(copy), "--resume", "--data", str(folder)]) == 1
+    assert "begun with other settings (examples)" in capsys.readouterr().err

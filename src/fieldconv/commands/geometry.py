@@ -177,7 +177,7 @@ def _prepare(path: Path, settings: SurfaceSettings, cache: Path | None) -> tuple
 def cache(
     action: tyro.conf.Positional[Literal["size", "clear"]] = "size", /, folder: Path | None = None
 ) -> None:
-    """Size of the kept surfaces, or clear them.
+    """Size of what is kept (prepared surfaces, distances on templates), or clear it.
 
     Args:
         action: What to do.
@@ -188,4 +188,4 @@ def cache(
     store = SurfaceCache(folder)
     count, size = store.clear() if action == "clear" else store.size()
     done = "removed from" if action == "clear" else "in"
-    print(f"{count} surfaces, {size / 1e6:.1f} MB, {done} {store.folder}")
+    print(f"{count} files, {size / 1e6:.1f} MB, {done} {store.folder}")

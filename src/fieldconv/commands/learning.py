@@ -131,21 +131,25 @@ def evaluate(
         source: Where the meshes come from; without --data, what is not given is as it was for the run.
         part: Part of the data to use.
         rotations: Average over this many orientations of each shape; slower, a little better.
-        out: Folder for the results; RUN if not given.
+        out: Folder for the results; RUN if not given, which only its own test part may be.
     """
     from fieldconv.models.fcnet import FCNet
+    from fieldconv.training.checkpoint import read_config
     from fieldconv.training.runs import open_data, source_of
 
     model = FCNet.from_pretrained(run)
     if model.task is None:
         raise ValueError(f"{run} does not say what its network is for, so it cannot be measured")
     _check_rotations(rotations)
+    own = source_of(run)
     if source.data is None:
-        source = replace(source_of(run), **_given(source))
+        source = replace(own, **_given(source))
         if source.data is not None and not Path(source.data).exists():
             raise ValueError(
                 f"{run} was trained on {source.data}, which is not here; say where it is with --data"
             )
+    if out is None and "source" in read_config(run) and (source != own or part != "test"):
+        raise ValueError(f"{run} keeps the results of its own test part; give --out FOLDER for others")
     data = open_data(source, model.task, model.config.surface_settings, part)
     _measure(model, run, data, out or run, rotations)
     return 0

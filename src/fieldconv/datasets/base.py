@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from threading import Lock
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -41,7 +42,8 @@ PAPER_SETTINGS = {
     "matching": SurfaceSettings(radius=0.1, samples=2048),
 }
 BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
-MEMORY = 2 * 2**30  # bytes of surfaces kept in memory; the others are read when they are needed
+MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
+REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
 _VERSION = 1  # raise it when what is kept with a surface changes, or how copies are reshaped
 
 
@@ -105,6 +107,8 @@ class SurfaceDataset(Dataset[Any]):
         Show a progress bar, in a terminal.
     ball : float
         For matching: geodesic radius, at unit area, within which a match counts as right.
+    memory : int
+        Bytes for surfaces that stay in memory; those on disk beyond are read when they are needed.
 
     Attributes
     ----------
@@ -130,6 +134,7 @@ class SurfaceDataset(Dataset[Any]):
         cache: str | Path | bool = True,
         progress: bool = True,
         ball: float = BALL,
+        memory: int = MEMORY,
     ) -> None:
         self.name = collection.name
         self.task = collection.task
@@ -142,7 +147,7 @@ class SurfaceDataset(Dataset[Any]):
         self._items, self._pairs = collection.items, collection.pairs
         self._store = SurfaceCache(None if cache is True else cache) if cache is not False else None
         self._samples: dict[str, Sample] = {}  # a mesh of a pair is needed more than once in what follows
-        self._surfaces = self._prepare_all(collection, progress)
+        self._surfaces = self._prepare_all(collection, progress, memory)
         self._matches = self._match_all(collection, progress) if self.task == "matching" else []
         self._samples.clear()
         self._indices = list(range(len(self._matches or self._surfaces)))
@@ -216,15 +221,12 @@ class SurfaceDataset(Dataset[Any]):
         def other(number: int, item: Item) -> Item:
             return replace(item, read=partial(_read_reshaped, item.read, seed, number))
 
-        remade = self._remade(other, self.pre_transform)
         # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
-        remade._surfaces = [
-            surface if remade._key(item) is None else None
-            for surface, item in zip(remade._surfaces, remade._items, strict=True)
-        ]
-        return remade
+        return self._remade(other, self.pre_transform, memory=0)
 
-    def _remade(self: Own, change: Callable[[int, Item], Item], pre_transform: PreTransform) -> Own:
+    def _remade(
+        self: Own, change: Callable[[int, Item], Item], pre_transform: PreTransform, memory: int = MEMORY
+    ) -> Own:
         """The same elements of changed items, prepared anew."""
         used = sorted({part for i in self._indices for part in self._parts(i)})
         place = {part: number for number, part in enumerate(used)}
@@ -246,6 +248,7 @@ class SurfaceDataset(Dataset[Any]):
             cache=self._store.folder if self._store is not None else False,
             progress=self._progress,
             ball=self.ball,
+            memory=memory,
         )
         return remade if matching else remade._subset([place[i] for i in self._indices])
 
@@ -274,26 +277,32 @@ class SurfaceDataset(Dataset[Any]):
 
     # Made once
 
-    def _prepare_all(self, collection: Collection, progress: bool) -> list[Surface | None]:
-        # In a folder with problems, the contents are still read, to find the problems there as well.
-        work = _only_read if collection.problems else self._prepare
+    def _prepare_all(self, collection: Collection, progress: bool, memory: int) -> list[Surface | None]:
+        """Every surface, or None where there is no room for it, so that it stays on disk."""
+        room, known, lock = memory, False, Lock()
+
+        def work(item: Item) -> Surface | None:
+            nonlocal room, known
+            if collection.problems:  # the contents are still read, to find the problems there as well
+                item.read()
+                return None
+            surface = self._prepare(item)
+            size = sum(value.nbytes for value in surface.to_dict().values() if isinstance(value, Tensor))
+            with lock:
+                known = known or "vertex_y" not in surface or bool((surface.vertex_y >= 0).any())
+                room -= (1 + REMEMBERED) * size
+                # What could not be read back quickly stays in any case.
+                return surface if room > 0 or self._key(item) is None else None
+
         watch = progress_bar("Preparing meshes") if progress else None
-        surfaces, problems = run_all(collection.items, work, watch=watch)
+        surfaces, problems = run_all(collection.items, work, watch=watch)  # type: ignore[arg-type]
         if collection.problems or problems:
             raise collection.error(problems)
         if not surfaces:
             raise collection.error(["is empty"])
-        if self.task in ("segmentation", "correspondence") and not any(
-            bool((surface.vertex_y >= 0).any()) for surface in surfaces if surface is not None
-        ):
+        if not known:
             raise collection.error([NOTHING_KNOWN])
-        budget, kept = MEMORY, []
-        for item, surface in zip(collection.items, surfaces, strict=True):
-            assert surface is not None  # else there were problems
-            budget -= sum(value.nbytes for value in surface.to_dict().values() if isinstance(value, Tensor))
-            # What could not be read back quickly stays in any case.
-            kept.append(surface if budget > 0 or self._key(item) is None else None)
-        return kept
+        return surfaces
 
     def _prepare(self, item: Item) -> Surface:
         key = self._key(item)
@@ -405,17 +414,14 @@ def _read_reshaped(read: Callable[[], Sample], seed: int, number: int) -> Sample
     return sample._replace(mesh=reshaped(sample.mesh, [seed, number]))
 
 
-def _only_read(item: Item) -> Surface:
-    item.read()
-    return Surface()
-
-
 def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
     """What a reader's result depends on: its function and arguments, and of files the size and time.
 
     None for readers of which that cannot be said: they are not plain functions, or have unusual arguments.
     """
-    function, arguments = (reader.func, reader.args) if isinstance(reader, partial) else (reader, ())
+    function, arguments = reader, ()  # type: tuple[Any, tuple[Any, ...]]
+    if isinstance(reader, partial):
+        function, arguments = reader.func, (*reader.args, *sorted(reader.keywords.items()))
     if not isinstance(function, FunctionType) or function.__closure__ or "<lambda>" in function.__qualname__:
         return None
     try:

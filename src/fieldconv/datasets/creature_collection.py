@@ -108,6 +108,7 @@ def _version() -> str:
     """Of the generator: prepared surfaces are not used any more when it changes."""
     folder = files("fieldconv.datasets.creatures")
     sources = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".py")}
+    sources["collection"] = files("fieldconv.datasets").joinpath("creature_collection.py").read_bytes()
     return hashlib.sha256(b"".join(sources[name] for name in sorted(sources))).hexdigest()[:16]
 
 

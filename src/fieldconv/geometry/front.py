@@ -13,8 +13,9 @@ import numpy as np
 
 from .._compiled import kernel
 from .discs import with_room, wrapped
+from .mesh import Mesh
 
-SLACK = 0.15  # a ray may miss the edge it should cross by this part of its length: distances are inexact
+SLIVERS = 0.25  # share of triangles with an angle above 135° beyond which too many paths are missed
 WORTH = 1e-9  # an improvement by less than this part is rounding, and not followed up
 
 # What a vertex knows of a triangle in which it may improve a target with the help of the third vertex.
@@ -23,6 +24,22 @@ EDGE, HALF = 1, 2  # length of the edge to the helper, and half its inverse
 ALONG, HEIGHT = 3, 4  # where the target is over that edge
 DIRECTION = 5  # angle θ of the edge to the target
 OVER, OVER_HELPER = 6, 7  # transports φ to the target, from the vertex and from the helper
+
+
+def suits(mesh: Mesh) -> bool:
+    """Whether the front is close to exact on a mesh: not if it consists of thin, obtuse triangles.
+
+    Examples
+    --------
+    >>> suits(Mesh([[0, 0, 0], [9, 0, 0], [4, 9, 0]], [[0, 1, 2]]))
+    True
+    >>> suits(Mesh([[0, 0, 0], [9, 0, 0], [4, 1, 0]], [[0, 1, 2]]))
+    False
+    """
+    corners = mesh.vertices[mesh.faces]
+    squares = np.sort(((corners - np.roll(corners, 1, axis=1)) ** 2).sum(-1), axis=1)
+    obtuse = squares[:, 0] + squares[:, 1] - squares[:, 2] < -np.sqrt(2 * squares[:, 0] * squares[:, 1])
+    return bool(obtuse.mean() <= SLIVERS)
 
 
 @kernel
@@ -68,7 +85,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                     straight = (along - at) ** 2 + (height + below) ** 2
                     if straight < min(limit, best) ** 2 and below > 0:
                         crossing = at + (along - at) * below / (below + height)
-                        if -SLACK * edge <= crossing <= (1 + SLACK) * edge:
+                        if 0 <= crossing <= edge:
                             best, across = np.sqrt(straight), True
                 if best > radius or best >= limit:
                     continue

@@ -34,7 +34,7 @@ from .discs import Discs, Floats, Ints, symmetric, with_room, wrapped
 from .front import front_block
 from .mesh import Mesh, MeshError
 
-SOLVER_VERSION = 7  # part of every cache key: raise it when results change
+SOLVER_VERSION = 8  # part of every cache key: raise it when results change
 
 
 def geodesic_discs(

@@ -138,6 +138,8 @@ def compare(scene: Tensor, model: Tensor, matches: Any) -> PrecisionRecall:
     right = np.zeros((len(scene), len(model)), bool)
     right[matches.ball[0].numpy(), matches.ball[1].numpy()] = True
     asked = right.any(1)
+    if not asked.any():
+        raise ValueError("a pair of meshes has no corresponding points; check its ground truth")
     distance = torch.cdist(scene[torch.from_numpy(asked)].double(), model.double()).numpy()
     return precision_recall(distance, right[asked])
 

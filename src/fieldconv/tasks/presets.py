@@ -132,6 +132,8 @@ class Machine:
     """CPU threads of each process; None leaves it to torch."""
 
     def __post_init__(self) -> None:
+        if "64" in self.precision:
+            raise ValueError("precision is 64-true; surfaces are of single precision, choose 32-true or less")
         for name in ("num_nodes", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -58,6 +58,8 @@ def save_pretrained(model: FCNet, folder: str | Path, *, about: dict[str, Any] |
     }
     if model.template is not None:
         model.template.save(folder / TEMPLATE)
+    else:
+        (folder / TEMPLATE).unlink(missing_ok=True)  # of another network that was here
     with atomic_path(folder / WEIGHTS) as temporary:
         save_file(_plain(model.state_dict()), temporary, {"format": "pt"})
     write_json(folder / CONFIG, config)
@@ -197,7 +199,7 @@ class State:
     rng : dict of str to Tensor
         Of each process: ``<rank>/cpu``, ``<rank>/cuda``.
     history : one row per epoch.
-    best : epoch and value of the best validation, and epochs since.
+    best : epoch and value of the best validation.
     config : settings of the run, to notice if they have changed.
     """
 

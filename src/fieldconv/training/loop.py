@@ -157,26 +157,27 @@ class Fit:
         self.epoch += 1
         self.model.train()
         totals = torch.zeros(3, device=self.fabric.device)  # loss, score, examples
-        for step in ahead(
-            epoch_steps(
-                Turns(self.shapes, self.epoch),
-                self.task,
-                self.config,
-                self.epoch,
-                rank=self.fabric.global_rank,
-                processes=self.fabric.world_size,
-                device=self.fabric.device.type,
-            )
-        ):
+        often = 1 if self.fabric.device.type == "cpu" else 10  # to look at numbers is to wait for them
+        steps = epoch_steps(
+            Turns(self.shapes, self.epoch),
+            self.task,
+            self.config,
+            self.epoch,
+            rank=self.fabric.global_rank,
+            processes=self.fabric.world_size,
+            device=self.fabric.device.type,
+        )
+        # A transform may draw from torch's generator, as dropout does: they must take turns.
+        for step in ahead(steps) if self.data.transform is None else steps:
             rate = learning_rate(self.config, self.step, self.steps)
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
             here = self._one_step(step)
             totals += here
-            if self.step % 10 == 0 or self.fabric.device.type == "cpu":
+            if self.step % often == 0:
                 loss, score, examples = here.tolist()
                 board.add({"step_loss": loss / max(examples, 1)}, self.step)
-                progress.step(self.epoch, loss / max(examples, 1), score / max(examples, 1))
+                progress.step(self.epoch, self.step, loss / max(examples, 1), score / max(examples, 1))
         loss, score, examples = self.fabric.all_reduce(totals, reduce_op="sum").tolist()
         row: dict[str, Any] = {
             "epoch": self.epoch,
@@ -289,14 +290,14 @@ class Fit:
         return {
             "network": self.model.config.to_dict(),
             "training": self.config.to_dict(),
-            "examples": len(self.data),
+            "examples": self.data.names,
         }
 
     def _restore(self, state: State) -> None:
         assert self.out is not None
         now, before = self._settings(), state.config
         for part in now:
-            if now[part] != before[part]:
+            if now[part] != before.get(part):
                 changed = part
                 if isinstance(now[part], dict):
                     changed = ", ".join(key for key in now[part] if now[part][key] != before[part].get(key))

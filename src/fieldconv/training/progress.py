@@ -64,11 +64,11 @@ class TrainingProgress:
         if self._live is not None:
             self._live.stop()
 
-    def step(self, epoch: int, loss: float, score: float) -> None:
+    def step(self, epoch: int, step: int, loss: float, score: float) -> None:
         if self._live is not None:
             self._live.update(
                 self._bar,
-                advance=1,
+                completed=step,
                 epoch=f"{epoch}/{self.epochs}",
                 numbers=f"loss {loss:.4f}  {100 * score:.1f} %",
             )

@@ -34,6 +34,11 @@ def test_thickness_is_the_spread_of_the_change_of_a_limbs_radius(limb, seed):
     assert spread == pytest.approx(0.15, rel=0.15)
 
 
+def test_half_the_strength_is_half_of_both(limb):
+    weak, same = reshaped(limb, 4, 0.5), reshaped(limb, 4, thickness=0.175, stretch=0.1)
+    np.testing.assert_allclose(weak.vertices, same.vertices, atol=1e-12)
+
+
 def test_without_change_the_mesh_stays(limb):
     same = reshaped(limb, 3, thickness=0.0, stretch=0.0)
     np.testing.assert_allclose(same.vertices, limb.vertices, atol=1e-12)

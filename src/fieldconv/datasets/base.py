@@ -212,14 +212,14 @@ class SurfaceDataset(Dataset[Any]):
         """The same elements, their meshes prepared with other settings."""
         return self._remade(lambda number, item: item, ToSurface(**settings.to_dict()))
 
-    def reshaped(self: Own, seed: int) -> Own:
+    def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
         """The same elements, each mesh with other proportions, drawn by the seed.
 
         See `fieldconv.geometry.reshape`.
         """
 
         def other(number: int, item: Item) -> Item:
-            return replace(item, read=partial(_read_reshaped, item.read, seed, number))
+            return replace(item, read=partial(_read_reshaped, item.read, seed, number, strength))
 
         # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
         return self._remade(other, self.pre_transform, memory=0)
@@ -409,9 +409,9 @@ def _attach(surface: Surface, sample: Sample, task: str) -> None:
     surface.vertex_area = torch.from_numpy((areas / areas.sum()).astype(np.float32))
 
 
-def _read_reshaped(read: Callable[[], Sample], seed: int, number: int) -> Sample:
+def _read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: float) -> Sample:
     sample = read()
-    return sample._replace(mesh=reshaped(sample.mesh, [seed, number]))
+    return sample._replace(mesh=reshaped(sample.mesh, [seed, number], strength))
 
 
 def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:

@@ -70,6 +70,6 @@ class Creatures(SurfaceDataset):
             **options,
         )
 
-    def reshaped(self: Own, seed: int) -> Own:
+    def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
         """These creatures: they come in all proportions already."""
         return self

@@ -15,7 +15,14 @@ WAVES = 15  # as many of the slowest waves of the surface say where it becomes t
 LIMIT = 0.7  # largest logarithm of a change of thickness
 
 
-def reshaped(mesh: Mesh, seed: int | Sequence[int], *, thickness: float = 0.35, stretch: float = 0.2) -> Mesh:
+def reshaped(
+    mesh: Mesh,
+    seed: int | Sequence[int],
+    strength: float = 1.0,
+    *,
+    thickness: float = 0.35,
+    stretch: float = 0.2,
+) -> Mesh:
     """The same mesh with limbs thicker and thinner here and there, and stretched as a whole, at random.
 
     Each vertex is moved away from, or closer to, the place to which heat flow would shrink it, by a factor
@@ -26,6 +33,8 @@ def reshaped(mesh: Mesh, seed: int | Sequence[int], *, thickness: float = 0.35, 
     mesh : Mesh
     seed : int, or several
         Decides everything.
+    strength : float
+        Factor of both that follow.
     thickness : float
         Standard deviation, over the surface, of the logarithm of the factor.
     stretch : float
@@ -54,9 +63,9 @@ def reshaped(mesh: Mesh, seed: int | Sequence[int], *, thickness: float = 0.35, 
     waves = basis.functions[:, np.flatnonzero(basis.values > 1e-6)[:WAVES]]
     change = waves @ draw.normal(size=waves.shape[1])
     spread = np.sqrt(basis.areas @ change**2)
-    change *= thickness / spread if spread > 0 else 0.0
+    change *= strength * thickness / spread if spread > 0 else 0.0
     factor = np.exp(np.clip(change, -LIMIT, LIMIT))
     turn = np.linalg.qr(draw.normal(size=(3, 3)))[0]
-    stretched = turn @ np.diag(np.exp(draw.uniform(-stretch, stretch, 3))) @ turn.T
+    stretched = turn @ np.diag(np.exp(strength * draw.uniform(-stretch, stretch, 3))) @ turn.T
     vertices = (shrunk + factor[:, None] * (mesh.vertices - shrunk)) @ stretched
     return Mesh(vertices, mesh.faces, name=mesh.name).normalised()

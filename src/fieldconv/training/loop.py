@@ -126,7 +126,10 @@ class Fit:
         torch.manual_seed(config.seed + self.fabric.global_rank)
         if resume and self.out is not None and (self.out / STATE).is_file():
             self._restore(State.load(self.out))
-        self.shapes = [data, *(data.reshaped(number + 1) for number in range(config.reshaped))]
+        self.shapes = [
+            data,
+            *(data.reshaped(number + 1, config.reshaping) for number in range(config.reshaped)),
+        ]
 
     def run(self) -> list[dict[str, Any]]:
         """Train to the end; gives one row per epoch."""

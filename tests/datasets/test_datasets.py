@@ -326,3 +326,10 @@ def test_an_empty_collection_is_an_error(tmp_path):
 
     with pytest.raises(DatasetError, match="is empty"):
         SurfaceDataset(Collection("nothing", "classification"))
+
+
+def test_named_arguments_of_a_reader_count():
+    from functools import partial
+
+    one, two = (fingerprint(partial(make, "folder", split=split)) for split in ("train", "test"))
+    assert one != two

@@ -239,3 +239,13 @@ def test_match_refuses_networks_for_other_tasks(segmenter: tuple[FCNet, Path]) -
     mesh, _ = blob(1, 1)
     with pytest.raises(ValueError, match="cannot match shapes; train one for matching or correspondence"):
         match(segmenter[0], mesh, mesh)
+
+
+def test_a_template_does_not_outlive_its_network(segmenter: tuple[FCNet, Path], tmp_path: Path) -> None:
+    model = segmenter[0]
+    model.template = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    model.save_pretrained(tmp_path)
+    assert FCNet.from_pretrained(tmp_path).template is not None
+    model.template = None
+    model.save_pretrained(tmp_path)
+    assert FCNet.from_pretrained(tmp_path).template is None

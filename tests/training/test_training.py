@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +292,17 @@ def test_a_mirrored_surface_is_that_of_the_mirrored_mesh(features: str) -> None:
     assert torch.equal(as_it_is, plain)
     assert (expected - plain).abs().max() > 1e-2, "the network tells left from right"
     torch.testing.assert_close(shown, expected, rtol=0, atol=2e-3 * float(expected.abs().max()))
+
+
+def test_transforms_and_dropout_draw_in_turns() -> None:
+    # Both from torch's generator: in two threads, the result would depend on which comes first.
+    threads = set()
+
+    def noted(surface: Surface) -> Surface:
+        threads.add(threading.current_thread())
+        return surface
+
+    data = blobs(count=2)
+    data.transform = noted
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, quiet=True)
+    assert threads == {threading.main_thread()}

@@ -12,11 +12,9 @@ import pytest
 import torch
 from tests.training.blobs import blobs, tiny_network
 
-from fieldconv.geometry.mesh import Mesh
 from fieldconv.models import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks import TrainingConfig, task_named
-from fieldconv.tasks.base import varied
 from fieldconv.training import TrainingError, evaluate, train
 from fieldconv.training.batches import ahead, epoch_steps
 from fieldconv.training.loop import Fit
@@ -274,24 +272,6 @@ def test_predictions_of_what_is_no_mesh_are_explained() -> None:
             model.predict(wrong)
     with pytest.raises(ValueError, match=r"call model\.float\(\)"):
         model.double().predict(blobs(count=1).meshes(0)[0])
-
-
-@pytest.mark.parametrize("features", ["xyz", "hks"])
-def test_a_mirrored_surface_is_that_of_the_mirrored_mesh(features: str) -> None:
-    mesh = blobs(count=1).meshes(0)[0]
-    mirror = Mesh(mesh.vertices * [-1, 1, 1], mesh.faces[:, ::-1])
-    here, there = (Surface.from_mesh(m, radius=0.3, features=features) for m in (mesh, mirror))
-    config = TrainingConfig(mirror=True, rotate=False)
-    seeds = {bool(np.random.default_rng(seed).random() < 0.5): seed for seed in range(9)}
-    torch.manual_seed(0)
-    model = FCNet.for_task("segmentation", classes=3, preset="tiny", features=features).eval()
-    with torch.no_grad():
-        shown = model(varied(here, np.random.default_rng(seeds[True]), config))
-        as_it_is = model(varied(here, np.random.default_rng(seeds[False]), config))
-        expected, plain = model(there), model(here)
-    assert torch.equal(as_it_is, plain)
-    assert (expected - plain).abs().max() > 1e-2, "the network tells left from right"
-    torch.testing.assert_close(shown, expected, rtol=0, atol=2e-3 * float(expected.abs().max()))
 
 
 def test_transforms_and_dropout_draw_in_turns() -> None:

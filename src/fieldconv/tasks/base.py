@@ -121,11 +121,8 @@ class Task(ABC):
 
 
 def varied(surface: Surface, draw: np.random.Generator, config: TrainingConfig) -> Surface:
-    """What training shows of a surface: mirrored at random, turned (and stretched) if it sees positions."""
+    """What training shows of a surface: turned (and stretched) at random if its features are positions."""
     shown = Surface(**{key: surface[key] for key in _USED if key in surface})
-    mirrored = config.mirror and draw.random() < 0.5
-    if mirrored:  # all angles turn the other way
-        shown.log, shown.transport = shown.log.conj().resolve_conj(), shown.transport.conj().resolve_conj()
     if surface.x is not surface.pos and not torch.equal(surface.x, surface.pos):
         return shown
     matrix = np.eye(3)
@@ -133,8 +130,6 @@ def varied(surface: Surface, draw: np.random.Generator, config: TrainingConfig) 
         matrix = Rotation.from_quat(draw.normal(size=4)).as_matrix()
     if config.stretch:
         matrix = matrix * draw.uniform(1 - config.stretch, 1 + config.stretch, 3)
-    if mirrored:
-        matrix = np.diag([-1, 1, 1]) @ matrix
     shown.x = surface.x @ torch.from_numpy(matrix.astype(np.float32))
     return shown
 

@@ -49,8 +49,6 @@ class TrainingConfig:
     """Turn every shape at random whenever it is used for training; only positions as features feel it."""
     stretch: float = 0.0
     """Scale the three axes of positions, once turned, by random factors of up to 1 ± this."""
-    mirror: bool = False
-    """Show each shape, half of the time, as in a mirror; for labels that are the same left and right."""
     reshaped: int = 0
     """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
     reshaping: float = 1.0

@@ -35,10 +35,12 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             break
         except FileExistsError:
             continue
+    mode = temporary.stat().st_mode & 0o777
     try:
         yield temporary
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
+        temporary.chmod(mode)  # some writers put a file of their own there
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

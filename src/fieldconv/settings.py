@@ -1,4 +1,4 @@
-"""How a mesh becomes a `Surface`: plain data that travels with caches, runs and checkpoints."""
+"""How a mesh becomes a `Surface`: plain data that travels with caches, runs and checkpoints; its check."""
 
 from __future__ import annotations
 

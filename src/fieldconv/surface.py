@@ -13,7 +13,7 @@ from torch_geometric.transforms import BaseTransform
 
 from ._compiled import begin
 from .geometry.discs import Discs
-from .geometry.front import suits
+from .geometry.front import suits_front
 from .geometry.geodesics import geodesic_discs, tangent_frames
 from .geometry.mesh import Mesh
 from .geometry.sampling import farthest_point_samples, interpolation, sample_areas
@@ -110,7 +110,7 @@ class Surface(Data):  # type: ignore[misc]
             index = np.argsort(place)[index]
         frames, normals = tangent_frames(mesh)
         many = len(chosen) * np.pi * radius**2 * count > MANY
-        front = solver == "local" and many and suits(mesh)
+        front = solver == "local" and many and suits_front(mesh)
         discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if front else solver)
         surface = cls._assemble(
             mesh.vertices[chosen],

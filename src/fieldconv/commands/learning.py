@@ -134,13 +134,14 @@ def evaluate(
         out: Folder for the results; RUN if not given, which only its own test part may be.
     """
     from fieldconv.models.fcnet import FCNet
+    from fieldconv.tasks.base import check_rotations
     from fieldconv.training.checkpoint import read_config
     from fieldconv.training.runs import open_data, source_of
 
     model = FCNet.from_pretrained(run)
     if model.task is None:
         raise ValueError(f"{run} does not say what its network is for, so it cannot be measured")
-    _check_rotations(rotations)
+    check_rotations(rotations)  # before anything is prepared
     own = source_of(run)
     if source.data is None:
         source = replace(own, **_given(source))
@@ -181,12 +182,13 @@ def predict(
         rotations: Average over this many orientations of each shape; slower, a little better.
     """
     from fieldconv.models.fcnet import FCNet
+    from fieldconv.tasks.base import check_rotations
     from fieldconv.training.prediction import predict as apply
     from fieldconv.training.progress import follow
     from fieldconv.viz.colours import categorical, position_colours
 
     paths = _mesh_paths(meshes)
-    _check_rotations(rotations)
+    check_rotations(rotations)
     _check_elsewhere(out, paths)
     model = FCNet.from_pretrained(run)
     names = _distinct([path.stem for path in paths])
@@ -320,11 +322,6 @@ def _given(source: DataSource) -> dict[str, Any]:
     """The options of a source that were given."""
     default = DataSource()
     return {name: value for name, value in vars(source).items() if value != getattr(default, name)}
-
-
-def _check_rotations(rotations: int) -> None:
-    if rotations < 1:
-        raise ValueError(f"rotations is {rotations}; give a whole number from 1 up")
 
 
 def _check_elsewhere(out: Path, meshes: Sequence[Path]) -> None:

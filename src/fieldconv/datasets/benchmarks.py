@@ -102,7 +102,7 @@ class FAUST(SurfaceDataset):
 class SHREC19(SurfaceDataset):
     """SHREC'19, isometric and non-isometric deformations, 76 pairs of 50 scans: matching.
 
-    Laid out as ``models/scan_XXX.obj``, ``gt/scan_XXX.scan_YYY.gt.txt`` and ``pairs/figure_pairs.txt``,
+    Laid out as ``models/scan_A.obj``, ``gt/scan_A.scan_B.gt.txt`` and ``pairs/figure_pairs.txt``,
     ``glove_pairs.txt``, ``hand_pairs.txt``.
 
     Parameters

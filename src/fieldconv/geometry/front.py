@@ -26,14 +26,14 @@ DIRECTION = 5  # angle θ of the edge to the target
 OVER, OVER_HELPER = 6, 7  # transports φ to the target, from the vertex and from the helper
 
 
-def suits(mesh: Mesh) -> bool:
+def suits_front(mesh: Mesh) -> bool:
     """Whether the front is close to exact on a mesh: not if it consists of thin, obtuse triangles.
 
     Examples
     --------
-    >>> suits(Mesh([[0, 0, 0], [9, 0, 0], [4, 9, 0]], [[0, 1, 2]]))
+    >>> suits_front(Mesh([[0, 0, 0], [9, 0, 0], [4, 9, 0]], [[0, 1, 2]]))
     True
-    >>> suits(Mesh([[0, 0, 0], [9, 0, 0], [4, 1, 0]], [[0, 1, 2]]))
+    >>> suits_front(Mesh([[0, 0, 0], [9, 0, 0], [4, 1, 0]], [[0, 1, 2]]))
     False
     """
     corners = mesh.vertices[mesh.faces]

@@ -251,25 +251,27 @@ def _eigenpairs(stiffness: csc_matrix, mass: Floats, k: int) -> tuple[Floats, Fl
     scaled = (diags(1 / root) @ stiffness @ diags(1 / root)).tocsc()
     # Small matrix products gain nothing from threads, and lose a lot where processes share the cores.
     with threadpool_limits(1):
-        found = None
-        if count > max(4 * k, 200):
-            for shift in (1.0, 100.0):  # below zero, where the matrix is safely invertible
-                try:
-                    factors = factorised(scaled, shift)
-                    exact = lowest_eigenpairs(scaled, factors, shift, k)
-                    if exact is not None:
-                        return exact[0], exact[1] / root[:, None]
-                    values, vectors = _by_arpack(scaled, factors, shift, k + 1)
-                except (ArpackError, RuntimeError):  # no convergence, or singular to rounding
-                    continue
-                found = values[:k], vectors[:, :k]
-                if is_complete(scaled, values):
-                    break
-            else:
-                if count <= DENSE:
-                    found = None
+        found = _by_sparse_solvers(scaled, k) if count > max(4 * k, 200) else None
         values, vectors = found or eigh(scaled.toarray(), subset_by_index=(0, k - 1))
     return values, vectors / root[:, None]
+
+
+def _by_sparse_solvers(matrix: csc_matrix, k: int) -> tuple[Floats, Floats] | None:
+    """Lowest k eigenpairs; None if some may be missing, and the dense solver can find them."""
+    found = None
+    for shift in (1.0, 100.0):  # below zero, where the matrix is safely invertible
+        try:
+            factors = factorised(matrix, shift)
+            exact = lowest_eigenpairs(matrix, factors, shift, k)
+            if exact is not None:
+                return exact
+            values, vectors = _by_arpack(matrix, factors, shift, k + 1)
+        except (ArpackError, RuntimeError):  # no convergence, or singular to rounding
+            continue
+        found = values[:k], vectors[:, :k]
+        if is_complete(matrix, values):
+            return found
+    return found if matrix.shape[0] > DENSE else None
 
 
 def _by_arpack(matrix: csc_matrix, factors: SuperLU, shift: float, k: int) -> tuple[Floats, Floats]:

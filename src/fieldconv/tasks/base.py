@@ -134,10 +134,14 @@ def varied(surface: Surface, draw: np.random.Generator, config: TrainingConfig) 
     return shown
 
 
-def orientations(surface: Surface, count: int) -> Iterable[Surface]:
-    """The surface, and turned ``count`` − 1 times if its features are positions; the same turns each time."""
+def check_rotations(count: int) -> None:
     if count < 1:
         raise ValueError(f"rotations is {count}; give a whole number from 1 up")
+
+
+def orientations(surface: Surface, count: int) -> Iterable[Surface]:
+    """The surface, and turned ``count`` − 1 times if its features are positions; the same turns each time."""
+    check_rotations(count)
     yield surface
     if count == 1 or surface.x is None or not torch.equal(surface.x, surface.pos):
         return

@@ -52,7 +52,7 @@ class TrainingConfig:
     reshaped: int = 0
     """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
     reshaping: float = 1.0
-    """How strongly: 1 changes thickness by a third and stretches by a fifth, or so."""
+    """How strongly copies are reshaped: 1 changes thickness by a third and stretches by a fifth, or so."""
     positives: int = 512
     """Corresponding pairs of points drawn from a pair of meshes, and as many others; for matching."""
     margin: float = 5.0

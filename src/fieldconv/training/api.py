@@ -12,6 +12,7 @@ from fieldconv.models.config import Preset
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation
 from fieldconv.tasks.presets import Machine, TrainingConfig
+from fieldconv.training.checkpoint import STATE
 from fieldconv.training.loop import Fit, run_evaluation
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ def train(
     list of dict
         For each epoch its number, loss, training score, learning rate, seconds, and validation metrics.
     """
+    if not len(data):
+        raise ValueError("there is nothing to train on: the data has no examples")
+    if out is not None and not resume and (Path(out) / STATE).is_file():
+        raise ValueError(f"{out} holds a run already; resume it, or choose another folder")
     task = task_named(data.task)
     recipe = (config or TrainingConfig.for_task(data.task, preset=preset)).changed(**changes)
     check_fit(model, data)

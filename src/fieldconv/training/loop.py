@@ -104,10 +104,6 @@ class Fit:
         fabric: Fabric | None = None,
         quiet: bool = False,
     ) -> None:
-        if not len(data):
-            raise ValueError("there is nothing to train on: the data has no examples")
-        if out is not None and not resume and (Path(out) / STATE).is_file():
-            raise ValueError(f"{out} holds a run already; resume it, or choose another folder")
         self.fabric = fabric or make_fabric(machine or Machine())
         self.model, self.data, self.task, self.config = model, data, task, config
         self.validation = validation

@@ -168,10 +168,7 @@ def about(settings: RunSettings) -> dict[str, Any]:
 
 def source_of(run: str | Path) -> DataSource:
     """Where a run had its data from."""
-    values = read_config(run).get("source", {})
-    if values.get("species") is not None:
-        values["species"] = tuple(values["species"])
-    return DataSource(**values)
+    return DataSource.from_dict(read_config(run).get("source", {}))
 
 
 def evaluate_run(
@@ -198,7 +195,8 @@ def evaluate_run(
     _write_table(out / "shapes.csv", columns, [[shape[c] for c in columns] for shape in result.shapes])
     content = read_config(run)
     if home.resolve() != run.resolve():
-        write_json(home / CONFIG, {**content, "data": data.name})
+        elsewhere = {key: value for key, value in content.items() if key != "source"}
+        write_json(home / CONFIG, {**elsewhere, "data": data.name})
         if (run / LOG).is_file():
             shutil.copyfile(run / LOG, home / LOG)
     else:

@@ -40,6 +40,14 @@ class DataSource:
         if self.meshes is not None and self.meshes < 1:
             raise ValueError(f"meshes is {self.meshes}; give a whole number from 1 up")
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> DataSource:
+        """From what a file holds, in which a tuple is a list."""
+        plain = checked(cls, values)
+        if plain.get("species") is not None:
+            plain["species"] = tuple(plain["species"])
+        return cls(**plain)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
@@ -81,7 +89,7 @@ class RunSettings:
         if left:
             raise ValueError(f"unknown setting {sorted(left)[0]!r}")
         outputs = parts["network"].pop("outputs", 1)  # the data knows better
-        source = DataSource(**_tuples(parts["source"]))
+        source = DataSource.from_dict(parts["source"])
         if source.data is None and preset != "paper" and "radius" not in parts["network"]:
             parts["network"]["radius"] = creature_radius(task, source.vertices)
         return cls(
@@ -167,7 +175,3 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"{path}: {part}: {error}") from None
     return content
-
-
-def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}

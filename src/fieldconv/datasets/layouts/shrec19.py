@@ -13,7 +13,7 @@ from fieldconv.datasets.splits import split_groups
 
 GROUPS = ("figure", "glove", "hand")
 HINT = (
-    "The set is laid out as models/scan_XXX.obj, gt/scan_XXX.scan_YYY.gt.txt and pairs/figure_pairs.txt, "
+    "The set is laid out as models/scan_A.obj, gt/scan_A.scan_B.gt.txt and pairs/figure_pairs.txt, "
     "glove_pairs.txt, hand_pairs.txt; the scans can be had from shrec19.cs.cf.ac.uk."
 )
 
@@ -28,7 +28,7 @@ def read_shrec19(
 ) -> Collection:
     """Read the folder ``root``.
 
-    A line ``XXX YYY`` of a pairs file is a pair of the model XXX and the scene YYY. Line v of its ground
+    A line ``A B`` of a pairs file is a pair of the model A and the scene B. Line v of its ground
     truth is the vertex of the model at vertex v of the scene; −1 means none.
 
     Parameters

@@ -159,9 +159,10 @@ def test_fields_of_data_follow_the_samples():
     count = len(vertices)
     data = Data(
         pos=torch.from_numpy(vertices), face=torch.from_numpy(faces.T), edge_index=torch.zeros(2, 5).long(),
-        y=torch.arange(count), name="ball",
+        y=torch.arange(count), x=torch.arange(2.0 * count).reshape(count, 2), name="ball",
     )  # fmt: skip
     surface = ToSurface(radius=0.4, samples=50)(data)
     assert surface.edge_index.shape[1] == len(surface.log)
     assert torch.equal(surface.y, surface.sample)
+    assert torch.equal(surface.x[:, 0], 2.0 * surface.sample)
     assert surface.name == "ball"

@@ -242,7 +242,7 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         surface = Surface.from_mesh(mesh, **self.settings.to_dict())
         per_vertex = {key for key in data.keys() if data.is_node_attr(key)}  # noqa: SIM118
         for key, value in data.to_dict().items():
-            if key not in surface and key != "face":
+            if key == "x" or (key not in surface and key != "face"):  # one's own features win, not geometry
                 surface[key] = value[surface.sample] if key in per_vertex else value
         return surface
 

@@ -290,7 +290,8 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     print(f"1. Making {meshes} creatures from code: each has its own triangulation, build and pose.")
     data = open_data(settings.source, "segmentation", settings.network.surface_settings, "train")
     print(f"2. Training a field-convolution network to tell their parts: {', '.join(data.class_names)}.")
-    if (out / FILE).is_file() and read_settings(out / FILE).get("source") == settings.to_dict()["source"]:
+    before = read_settings(out / FILE).get("source", {}) if (out / FILE).is_file() else {}
+    if before.get("species") == settings.to_dict()["source"]["species"]:  # a demo, too
         (out / STATE).unlink(missing_ok=True)
     model = train_run(settings, out)
     print("3. Testing it on creatures it has never seen.")

@@ -1,12 +1,18 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there, the same on every system."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @contextmanager
@@ -21,8 +27,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "labels.txt"
     >>> with atomic_path(target) as temporary:
-    ...     _ = temporary.write_text("1 2 3")
-    >>> target.read_text()
+    ...     _ = temporary.write_text("1 2 3", encoding="utf-8")
+    >>> read_text(target)
     '1 2 3'
     """
     path = Path(path)
@@ -38,9 +44,39 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     mode = temporary.stat().st_mode & 0o777
     try:
         yield temporary
-        with open(temporary, "rb") as written:
+        with open(temporary, "r+b") as written:  # open for writing: some systems flush no other handle
             os.fsync(written.fileno())
         temporary.chmod(mode)  # some writers put a file of their own there
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a UTF-8 file; a byte-order mark at its start is left out."""
+    return Path(path).read_text(encoding="utf-8-sig")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write text as UTF-8, with the same line ends on every system."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def write_json(path: str | Path, content: Any) -> None:
+    """Write plain values as indented JSON."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a table: a line of column names, then the rows."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def write_array(path: str | Path, values: NDArray[Any]) -> None:
+    """Write an array as NumPy's ``.npy``."""
+    with atomic_path(path) as temporary:
+        np.save(temporary, values, allow_pickle=False)

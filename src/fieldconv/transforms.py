@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch_geometric.transforms import BaseTransform, Compose
 
-from .surface import Surface
-from .testing import turn_frames
+from fieldconv.surface.changes import turn_frames
+from fieldconv.surface.surface import Surface
 
 __all__ = ["Compose", "RandomGauge", "RandomJitter", "RandomNoise", "RandomRotate", "RandomScale"]
 

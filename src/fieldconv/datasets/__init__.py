@@ -1,60 +1,41 @@
-"""Datasets: embedded creatures, the paper's benchmarks, and anyone's own folder of meshes."""
+"""Datasets: embedded creatures, benchmarks, and anyone's own folder of meshes."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from fieldconv._lazy import lazy
 
 if TYPE_CHECKING:
-    from fieldconv.datasets.base import Matches, SurfaceDataset, SurfacePair
-    from fieldconv.datasets.benchmarks import FAUST, SHREC11, SHREC19, HumanSegmentation, SHREC19Humans
-    from fieldconv.datasets.check import check_folder
-    from fieldconv.datasets.creature_dataset import Creatures
-    from fieldconv.datasets.folder import FolderDataset, open_dataset
-    from fieldconv.datasets.make import make_folder
-    from fieldconv.datasets.problems import DatasetError
+    from fieldconv.datasets.base import SurfaceDataset as SurfaceDataset
+    from fieldconv.datasets.benchmarks.faust import FAUST as FAUST
+    from fieldconv.datasets.benchmarks.human_segmentation import HumanSegmentation as HumanSegmentation
+    from fieldconv.datasets.benchmarks.shrec11 import SHREC11 as SHREC11
+    from fieldconv.datasets.benchmarks.shrec19 import SHREC19 as SHREC19
+    from fieldconv.datasets.benchmarks.shrec19_humans import SHREC19Humans as SHREC19Humans
+    from fieldconv.datasets.check import check_folder as check_folder
+    from fieldconv.datasets.creature_dataset import Creatures as Creatures
+    from fieldconv.datasets.folder import FolderDataset as FolderDataset
+    from fieldconv.datasets.folder import open_dataset as open_dataset
+    from fieldconv.datasets.make import make_folder as make_folder
+    from fieldconv.datasets.matches import Matches as Matches
+    from fieldconv.datasets.matches import SurfacePair as SurfacePair
+    from fieldconv.folders.errors import DatasetError as DatasetError
 
-# Imported when first used: checking and writing folders needs no torch.
-_HOME = {
-    "FAUST": "benchmarks",
-    "SHREC11": "benchmarks",
-    "SHREC19": "benchmarks",
-    "Creatures": "creature_dataset",
-    "DatasetError": "problems",
-    "FolderDataset": "folder",
-    "HumanSegmentation": "benchmarks",
-    "Matches": "base",
-    "SHREC19Humans": "benchmarks",
-    "SurfaceDataset": "base",
-    "SurfacePair": "base",
-    "check_folder": "check",
-    "make_folder": "make",
-    "open_dataset": "folder",
-}
-
-__all__ = [  # noqa: RUF022
-    "Creatures",
-    "DatasetError",
-    "FAUST",
-    "FolderDataset",
-    "HumanSegmentation",
-    "Matches",
-    "SHREC11",
-    "SHREC19",
-    "SHREC19Humans",
-    "SurfaceDataset",
-    "SurfacePair",
-    "check_folder",
-    "make_folder",
-    "open_dataset",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Creatures": "creature_dataset",
+        "DatasetError": "fieldconv.folders.errors",
+        "FAUST": "benchmarks.faust",
+        "FolderDataset": "folder",
+        "HumanSegmentation": "benchmarks.human_segmentation",
+        "Matches": "matches",
+        "SHREC11": "benchmarks.shrec11",
+        "SHREC19": "benchmarks.shrec19",
+        "SHREC19Humans": "benchmarks.shrec19_humans",
+        "SurfaceDataset": "base",
+        "SurfacePair": "matches",
+        "check_folder": "check",
+        "make_folder": "make",
+        "open_dataset": "folder",
+    },
+)

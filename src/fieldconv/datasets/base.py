@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from threading import Lock
-from types import FunctionType
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
@@ -19,85 +16,50 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.utils.data import Dataset
-from torch_geometric.data import Data
 
-from fieldconv.cache import SurfaceCache
-from fieldconv.datasets.collection import NOTHING_KNOWN, Collection, Item, Pair, Sample
-from fieldconv.datasets.parallel import progress_bar, run_all
-from fieldconv.geometry.geodesics import geodesic_discs
+from fieldconv.datasets.fingerprint import fingerprint
+from fieldconv.datasets.matches import BALL, Matches, SurfacePair, find_matches, near_samples
+from fieldconv.folders.collection import NOTHING_KNOWN, Collection, Item, Pair, Sample
+from fieldconv.folders.parallel import progress_bar, run_all
+from fieldconv.geometry.geodesics import SOLVER_VERSION
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.reshape import reshaped
-from fieldconv.settings import SurfaceSettings
-from fieldconv.surface import Surface, ToSurface
+from fieldconv.surface.cache import SurfaceCache, mesh_digest
+from fieldconv.surface.settings import SurfaceSettings
+from fieldconv.surface.surface import Surface, ToSurface
+from fieldconv.tasks import task_named
 
 Transform = Callable[[Surface], Surface]
 PreTransform = Callable[[Mesh], Surface]
 Indices = slice | Sequence[int] | Sequence[bool] | Tensor | NDArray[Any]
 Own = TypeVar("Own", bound="SurfaceDataset")
 
-PAPER_SETTINGS = {
-    "classification": SurfaceSettings(radius=0.2),
-    "segmentation": SurfaceSettings(radius=0.2, samples=1024),
-    "correspondence": SurfaceSettings(radius=0.05),
-    "matching": SurfaceSettings(radius=0.1, samples=2048),
-}
-BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
 MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
 REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
-_VERSION = 1  # raise it when what is kept with a surface changes, or how copies are reshaped
-
-
-class Matches(Data):  # type: ignore[misc]
-    """Which samples of a scene and a model correspond (supplement C of the paper).
-
-    Attributes
-    ----------
-    match : (2, C) int64
-        A sample of the scene, and the sample of the model geodesically nearest to where it truly is.
-    ball : (2, K) int64
-        All samples of the model within a geodesic ball of 0.05 around there: what counts as right.
-    truth : (n_scene,) int64
-        The model's vertex at each sample of the scene, −1 where unknown; not shifted in batches.
-    samples : (1, 2) int64
-        Number of samples of the scene and of the model.
-    """
-
-    def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.samples.T if key in ("match", "ball") else 0
-
-    def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return 1 if key in ("match", "ball") else 0
-
-
-class SurfacePair(NamedTuple):
-    """A pair for matching; a PyG ``DataLoader`` makes a pair of batches of several."""
-
-    scene: Surface
-    model: Surface
-    matches: Matches
+_VERSION = 2  # raise it when what is kept of targets changes, or how copies are reshaped
+_DIGEST = "mesh_digest"  # of the mesh, kept with its target
 
 
 class SurfaceDataset(Dataset[Any]):
-    """Surfaces with targets, or, for matching, pairs of surfaces.
+    """Surfaces with targets, or pairs of surfaces.
 
     Each mesh is read and prepared when the dataset is made: in parallel, with a progress bar, and only the
     first time, for the result is kept on disk. All that is wrong with the files is raised at once.
 
     An integer gives an element; a slice, list, mask or tensor of integers gives a smaller dataset. A surface
-    bears ``name``, ``vertex_area`` (V,) float32, the share of the area at each vertex, and as target
+    bears ``name`` and what its task attaches to it, usually
 
-    - classification: ``y`` (1,) int64, the class;
-    - segmentation: ``y`` (n,) int64, the part at each sample; ``vertex_y`` (V,), at each vertex of the mesh;
-    - correspondence: the same, with the template's vertex instead of a part.
+    - ``y`` (1,) int64, the class of a shape, or
+    - ``y`` (n,), the part, template vertex or number at each sample, and ``vertex_y`` (V,), at each vertex.
 
-    −1 means unknown. For matching an element is a `SurfacePair`: a scene, a model, and their `Matches`.
+    −1 means unknown. In a set for matching an element is a `SurfacePair`: a scene, a model, their `Matches`.
 
     Parameters
     ----------
     collection : Collection
         The meshes and targets.
     pre_transform : callable (Mesh) -> Surface, optional
-        How meshes are prepared; by default `ToSurface` with the paper's settings for the task. What a
+        How meshes are prepared; by default `ToSurface` with the settings of the task's first preset. What a
         `ToSurface` prepares is kept on disk, what any other callable prepares in memory only.
     transform : callable (Surface) -> Surface, optional
         Applied whenever a surface is looked up, such as a random rotation; to both surfaces of a pair.
@@ -106,19 +68,20 @@ class SurfaceDataset(Dataset[Any]):
     progress : bool
         Show a progress bar, in a terminal.
     ball : float
-        For matching: geodesic radius, at unit area, within which a match counts as right.
+        For pairs: geodesic radius, at unit area, within which a match counts as right.
     memory : int
         Bytes for surfaces that stay in memory; those on disk beyond are read when they are needed.
 
     Attributes
     ----------
     task : str
+        Its name.
     class_names : tuple of str
-        Classes or parts, in the order of their numbers; empty for correspondence and matching.
+        Classes or parts, in the order of their numbers; empty if there are none.
     num_classes : int
         Of classes, parts or template vertices.
     template : Mesh or None
-        For correspondence, whose vertices the targets are.
+        Whose vertices the targets are, if they are.
 
     Raises
     ------
@@ -138,8 +101,9 @@ class SurfaceDataset(Dataset[Any]):
     ) -> None:
         self.name = collection.name
         self.task = collection.task
+        self._task = task_named(collection.task)
         self.class_names = collection.class_names
-        self.pre_transform = pre_transform or ToSurface(**PAPER_SETTINGS[self.task].to_dict())
+        self.pre_transform = pre_transform or ToSurface(**next(iter(self._task.presets.values())).surface)
         self.transform = transform
         self.ball = ball
         self._progress = progress
@@ -148,7 +112,7 @@ class SurfaceDataset(Dataset[Any]):
         self._store = SurfaceCache(None if cache is True else cache) if cache is not False else None
         self._samples: dict[str, Sample] = {}  # a mesh of a pair is needed more than once in what follows
         self._surfaces = self._prepare_all(collection, progress, memory)
-        self._matches = self._match_all(collection, progress) if self.task == "matching" else []
+        self._matches = self._match_all(collection, progress) if self._task.paired else []
         self._samples.clear()
         self._indices = list(range(len(self._matches or self._surfaces)))
 
@@ -193,7 +157,7 @@ class SurfaceDataset(Dataset[Any]):
         if chosen.ndim == 0:
             position = self._indices[int(chosen)]
             surfaces = [self._transformed(part) for part in self._parts(position)]
-            if self.task != "matching":
+            if not self._task.paired:
                 return surfaces[0]
             return SurfacePair(surfaces[0], surfaces[1], copy.copy(self._matches[position]))
         if chosen.dtype == bool:
@@ -230,8 +194,8 @@ class SurfaceDataset(Dataset[Any]):
         """The same elements of changed items, prepared anew."""
         used = sorted({part for i in self._indices for part in self._parts(i)})
         place = {part: number for number, part in enumerate(used)}
-        matching = self.task == "matching"
-        pairs = [self._pairs[i] for i in self._indices] if matching else []
+        paired = self._task.paired
+        pairs = [self._pairs[i] for i in self._indices] if paired else []
         remade = copy.copy(self)  # of the same class
         SurfaceDataset.__init__(
             remade,
@@ -250,7 +214,7 @@ class SurfaceDataset(Dataset[Any]):
             ball=self.ball,
             memory=memory,
         )
-        return remade if matching else remade._subset([place[i] for i in self._indices])
+        return remade if paired else remade._subset([place[i] for i in self._indices])
 
     def shuffle(self: Own, seed: int = 0) -> Own:
         """The same elements in an order drawn by the seed."""
@@ -263,7 +227,7 @@ class SurfaceDataset(Dataset[Any]):
 
     def _parts(self, position: int) -> tuple[int, ...]:
         """The surfaces of an element."""
-        if self.task != "matching":
+        if not self._task.paired:
             return (position,)
         return self._pairs[position].scene, self._pairs[position].model
 
@@ -289,7 +253,7 @@ class SurfaceDataset(Dataset[Any]):
             surface = self._prepare(item)
             size = sum(value.nbytes for value in surface.to_dict().values() if isinstance(value, Tensor))
             with lock:
-                known = known or "vertex_y" not in surface or bool((surface.vertex_y >= 0).any())
+                known = known or _any_known(surface)
                 room -= (1 + REMEMBERED) * size
                 # What could not be read back quickly stays in any case.
                 return surface if room > 0 or self._key(item) is None else None
@@ -305,27 +269,49 @@ class SurfaceDataset(Dataset[Any]):
         return surfaces
 
     def _prepare(self, item: Item) -> Surface:
-        key = self._key(item)
-        surface = self._load(key)
-        if surface is None:
-            sample = self._read(item)
-            surface = self._precomputed(sample.mesh) or self.pre_transform(sample.mesh)
-            _attach(surface, sample, self.task)
-            self._save(key, surface)
+        kept = self._kept(item)
+        surface = kept if kept is not None else self._made(item)
         surface.name = item.name
         return surface
 
-    def _precomputed(self, mesh: Mesh) -> Surface | None:
-        """What `fieldconv precompute` has left."""
-        if self._store is None or type(self.pre_transform) is not ToSurface:
+    def _kept(self, item: Item) -> Surface | None:
+        """The surface of an item with its target, if all of it is on disk."""
+        key = self._key(item)
+        if self._store is None or key is None:
             return None
-        return self._store.find(mesh, self.pre_transform.settings)
+        target = self._store.load(key)
+        if target is None or _DIGEST not in target:
+            return None
+        digest = bytes(target.pop(_DIGEST).tolist()).hex()
+        surface = self._store.find(digest, self.pre_transform.settings)  # type: ignore[attr-defined]
+        if surface is not None:
+            for name, value in target.items():
+                surface[name] = value
+        return surface
+
+    def _made(self, item: Item) -> Surface:
+        """The surface of an item with its target, made anew; what can be kept on disk is."""
+        key, sample = self._key(item), self._read(item)
+        if self._store is not None and type(self.pre_transform) is ToSurface:
+            surface = self._store.surface(sample.mesh, self.pre_transform.settings)
+        else:
+            surface = self.pre_transform(sample.mesh)
+        if "vertex_area" not in surface:  # one's own preparation
+            areas = sample.mesh.vertex_areas
+            surface.vertex_area = torch.from_numpy((areas / areas.sum()).astype(np.float32))
+        before = set(surface.keys())
+        self._task.attach(surface, sample)
+        if self._store is not None and key is not None:
+            target = {name: surface[name] for name in surface.keys() if name not in before}  # noqa: SIM118
+            target[_DIGEST] = torch.tensor(list(bytes.fromhex(mesh_digest(sample.mesh))), dtype=torch.uint8)
+            self._store.save(key, target)
+        return surface
 
     def _read(self, item: Item) -> Sample:
         if item.name in self._samples:
             return self._samples[item.name]
         sample = item.read()
-        if self.task == "matching":
+        if self._task.paired:
             self._samples[item.name] = sample
         return sample
 
@@ -340,14 +326,15 @@ class SurfaceDataset(Dataset[Any]):
         def match(pair: Pair) -> Matches:
             items = self._items[pair.scene], self._items[pair.model]
             sources = [*(self._key(item) for item in items), fingerprint(pair.truth)]
-            key = ["matches", self.ball, *sources] if None not in sources else None
-            found = self._load(key)
+            key = ["matches", SOLVER_VERSION, self.ball, *sources] if None not in sources else None
+            found = self._store.load(key) if self._store is not None and key is not None else None
             if found is not None:
-                return Matches(**found.to_dict())
+                return Matches(**found)
             scene, model = (self._read(item) for item in items)
             surfaces = self._surface(pair.scene), self._surface(pair.model)
             matches = find_matches(*surfaces, near(pair.model), pair.truth(scene, model))
-            self._save(key, Surface(**matches.to_dict()))
+            if self._store is not None and key is not None:
+                self._store.save(key, matches.to_dict())
             return matches
 
         watch = progress_bar("Matching pairs") if progress else None
@@ -357,94 +344,20 @@ class SurfaceDataset(Dataset[Any]):
         return [found for found in matches if found is not None]
 
     def _key(self, item: Item) -> object | None:
-        """Under what a prepared item is kept on disk; None if it is not."""
+        """Under what the target of an item is kept on disk; None if it is not."""
         if self._store is None or type(self.pre_transform) is not ToSurface:
             return None
         source = fingerprint(item.read)
-        return [_VERSION, self.task, self.pre_transform.settings.to_dict(), source] if source else None
-
-    def _load(self, key: object | None) -> Surface | None:
-        return self._store.load(key) if self._store is not None and key is not None else None
-
-    def _save(self, key: object | None, surface: Surface) -> None:
-        if self._store is not None and key is not None:
-            self._store.save(key, surface)
+        samples = self.pre_transform.settings.samples  # at which some targets are read
+        return [_VERSION, self.task, samples, source] if source else None
 
 
-def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
-    """(V, n) bool: which samples are within the geodesic ball around each vertex."""
-    samples = surface.sample.numpy()
-    discs = geodesic_discs(mesh.normalised(), ball, samples)
-    sample = np.repeat(np.arange(len(samples)), np.diff(discs.offsets))
-    inside = np.ones(len(sample), bool)
-    return csr_array((inside, (discs.targets, sample)), (surface.num_vertices, len(samples)))
-
-
-def find_matches(scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64]) -> Matches:
-    """Which samples correspond, by the model's vertex at each vertex of the scene, (V_scene,), −1: none.
-
-    ``near`` are the `near_samples` of the model.
-    """
-    image = truth[scene.sample.numpy()]
-    known = np.flatnonzero(image >= 0)
-    nearest = model.vertex_sample[:, 0].numpy()[image[known]]
-    samples = model.sample.numpy()
-    chosen, right = near[image[known]].nonzero()
-    return Matches(
-        match=torch.from_numpy(np.stack([known, nearest])),
-        ball=torch.from_numpy(np.stack([known[chosen], right])),
-        truth=torch.from_numpy(image),
-        samples=torch.tensor([[len(scene.sample), len(samples)]]),
-    )
-
-
-def _attach(surface: Surface, sample: Sample, task: str) -> None:
-    """Put the target on a surface."""
-    if task == "classification":
-        surface.y = torch.tensor([int(sample.target)])
-    elif task != "matching":
-        surface.vertex_y = torch.from_numpy(np.ascontiguousarray(sample.target, np.int64))
-        surface.y = surface.vertex_y[surface.sample]
-    areas = sample.mesh.vertex_areas
-    surface.vertex_area = torch.from_numpy((areas / areas.sum()).astype(np.float32))
+def _any_known(surface: Surface) -> bool:
+    """Whether a target is known at any vertex; whole numbers below zero are not."""
+    target = surface.vertex_y if "vertex_y" in surface else None
+    return target is None or target.dtype != torch.int64 or bool((target >= 0).any())
 
 
 def _read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: float) -> Sample:
     sample = read()
     return sample._replace(mesh=reshaped(sample.mesh, [seed, number], strength))
-
-
-def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
-    """What a reader's result depends on: its function and arguments, and of files the size and time.
-
-    None for readers of which that cannot be said: they are not plain functions, or have unusual arguments.
-    """
-    function, arguments = reader, ()  # type: tuple[Any, tuple[Any, ...]]
-    if isinstance(reader, partial):
-        function, arguments = reader.func, (*reader.args, *sorted(reader.keywords.items()))
-    if not isinstance(function, FunctionType) or function.__closure__ or "<lambda>" in function.__qualname__:
-        return None
-    try:
-        return [function.__module__, function.__qualname__, [_describe(value) for value in arguments]]
-    except TypeError:
-        return None
-
-
-def _describe(value: Any) -> Any:
-    """As JSON."""
-    if callable(value):
-        inner = fingerprint(value)
-        if inner is None:
-            raise TypeError(f"{value} may give anything")
-        return inner
-    if isinstance(value, Path):
-        found = value.stat() if value.is_file() else None
-        return [str(value.resolve()), found and [found.st_size, found.st_mtime_ns]]
-    if isinstance(value, Mesh):
-        return hashlib.sha256(value.vertices.tobytes() + value.faces.tobytes()).hexdigest()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if is_dataclass(value):
-        return repr(value)
-    json.dumps(value)
-    return value

@@ -1,4 +1,4 @@
-"""Embedded creatures as a collection for each of the four tasks."""
+"""Embedded creatures as a collection for any task that takes its target from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from importlib.resources import files
 
 import numpy as np
 
-from fieldconv.datasets.collection import TASKS, Collection, Ints, Item, Pair, Sample, Task
 from fieldconv.datasets.creatures import (
     PARTS,
     SPECIES,
@@ -21,7 +20,10 @@ from fieldconv.datasets.creatures import (
 )
 from fieldconv.datasets.creatures.difficulty import named
 from fieldconv.datasets.creatures.species import SKELETONS
+from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import EmbeddedShape, Task
 
 PER_SPECIES = {"train": 10, "test": 4}
 SEEDS_PER_SPLIT = 1_000_000
@@ -29,7 +31,7 @@ FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is far
 
 
 def creature_collection(
-    task: Task = "segmentation",
+    task: str = "segmentation",
     *,
     split: str = "train",
     meshes: int | None = None,
@@ -40,15 +42,14 @@ def creature_collection(
     seed: int = 0,
 ) -> Collection:
     """Creatures of the chosen species in turn; the parameters are those of `fieldconv.datasets.Creatures`."""
-    if task not in TASKS:
-        raise ValueError(f"task is {task!r}; choose one of {', '.join(TASKS)}")
+    kind = task_named(task)
     if split not in PER_SPECIES:
         raise ValueError(f"split is {split!r}; choose one of {', '.join(PER_SPECIES)}")
-    chosen = _species(species, task)
+    chosen = _species(species, kind)
     count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)
-    if task == "matching":
+    if kind.paired:
         if count < 2:
-            raise ValueError(f"{count} meshes in the {split} split; matching needs at least 2, for one pair")
+            raise ValueError(f"{count} meshes in the {split} split; {task} needs at least 2, for one pair")
         chosen = chosen[: count // 2]  # pairs are of one species
     level = named(difficulty)
     first = (2 * seed + (split == "test")) * SEEDS_PER_SPLIT
@@ -62,7 +63,7 @@ def creature_collection(
         )
         items.append(Item(f"{name}-{first + i}", read, group=name))
     pairs: list[Pair] = []
-    if task == "matching":
+    if kind.paired:
         for name in chosen:  # each with the next of its species
             members = [i for i, item in enumerate(items) if item.group == name]
             following = members[1:] + members[: len(members) > 2]
@@ -74,27 +75,27 @@ def creature_collection(
         f"creatures ({split})",
         task,
         tuple(items),
-        class_names={"classification": chosen, "segmentation": parts}.get(task, ()),
+        class_names=kind.embedded_classes(chosen, parts),
         pairs=tuple(pairs),
-        template=partial(_template_mesh, chosen[0], vertices) if task == "correspondence" else None,
+        template=partial(_template_mesh, chosen[0], vertices) if kind.one_template else None,
     )
 
 
 def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]:
-    """In the order of `SPECIES`; by default all, but one for correspondence, which has one template.
+    """In the order of `SPECIES`; by default all, but one for a task that has one template.
 
     A quadruped: turned about, it is not nearly itself, as a biped is, whose front and back are alike.
     """
     if species is None:
-        return ("quadruped",) if task == "correspondence" else SPECIES
+        return ("quadruped",) if task.one_template else SPECIES
     wanted = [species] if isinstance(species, str) else list(species)
     for name in wanted:
         if name not in SPECIES:
             raise ValueError(f"there is no species {name!r}; choose of {', '.join(SPECIES)}")
     if not wanted:
         raise ValueError("no species; choose at least one")
-    if task == "correspondence" and len(wanted) > 1:
-        raise ValueError(f"{len(wanted)} species; choose one for correspondence, which has one template")
+    if task.one_template and len(wanted) > 1:
+        raise ValueError(f"{len(wanted)} species; choose one for {task.name}, which has one template")
     return tuple(name for name in SPECIES if name in wanted)
 
 
@@ -113,7 +114,7 @@ def _version() -> str:
 
 
 def _read(
-    task: Task,
+    task: str,
     species: str,
     seed: int,
     vertices: int,
@@ -124,13 +125,14 @@ def _read(
     version: str,
 ) -> Sample:
     creature = make_creature(species, seed, vertices=vertices, pose=pose, difficulty=difficulty)
-    if task == "classification":
-        return Sample(creature.mesh, np.int64(index))
-    if task == "segmentation":
-        return Sample(creature.mesh, np.searchsorted(parts, creature.labels))
-    if task == "correspondence":
-        return Sample(creature.mesh, counterpart(creature, template(species, vertices)))
-    return Sample(creature.mesh, creature)
+    shape = EmbeddedShape(
+        creature.mesh,
+        index,
+        np.searchsorted(parts, creature.labels),
+        lambda: counterpart(creature, template(species, vertices)),
+        creature,
+    )
+    return Sample(creature.mesh, task_named(task).embedded_target(shape))
 
 
 def _template_mesh(species: str, vertices: int) -> Mesh:

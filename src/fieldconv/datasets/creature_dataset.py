@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from fieldconv.datasets.base import Own, SurfaceDataset
-from fieldconv.datasets.collection import Task
 from fieldconv.datasets.creature_collection import creature_collection
 from fieldconv.datasets.creatures import Difficulty
 
@@ -16,9 +15,10 @@ class Creatures(SurfaceDataset):
 
     Parameters
     ----------
-    task : {"classification", "segmentation", "correspondence", "matching"}
+    task : str
         Classes are species; parts are shared between species where they mean the same; correspondence is
-        with the template of one species; pairs for matching are of one species each.
+        with the template of one species; pairs for matching are of one species each. Any other task that
+        takes a target from an embedded shape will do, too.
     split : {"train", "test"}
         Two sets that share no creature.
     meshes : int, optional
@@ -45,7 +45,7 @@ class Creatures(SurfaceDataset):
 
     def __init__(
         self,
-        task: Task = "segmentation",
+        task: str = "segmentation",
         *,
         split: Literal["train", "test"] = "train",
         meshes: int | None = None,

@@ -2,33 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from fieldconv.datasets.base import SurfaceDataset
-from fieldconv.datasets.benchmarks import FAUST, SHREC11, SHREC19, HumanSegmentation, SHREC19Humans
-from fieldconv.datasets.check import OWN, detect_layout
-from fieldconv.datasets.collection import Task
-from fieldconv.datasets.layouts.folder import read_folder
+from fieldconv.datasets.benchmarks import benchmark_in
+from fieldconv.datasets.benchmarks.base import Benchmark
+from fieldconv.folders.collection import Collection
+from fieldconv.folders.own import OwnFolder
+from fieldconv.folders.splits import check_split
+from fieldconv.tasks import all_tasks, task_named
 
-BENCHMARKS: dict[str, Callable[..., SurfaceDataset]] = {
-    "SHREC'19 humans": SHREC19Humans,
-    "remeshed FAUST": FAUST,
-    "SHREC'19": SHREC19,
-    "human segmentation": HumanSegmentation,
-    "SHREC'11": SHREC11,
-}
-SEEDED = ("SHREC'11", "SHREC'19", "SHREC'19 humans")  # the others are divided as published
+OWN = "own folder"
+HINT = "`fieldconv datasets make creatures OUT --task TASK` writes a folder that shows the layout."
 
 
-class FolderDataset(SurfaceDataset):
-    """Anyone's own meshes in a folder; `fieldconv.datasets.layouts.folder` has the layouts.
+def guess_task(root: str | Path) -> str:
+    """Return the name of the task that the layout of a folder fits best."""
+    return max(all_tasks(), key=lambda task: task.recognises(Path(root))).name
+
+
+def read_folder(
+    root: str | Path,
+    *,
+    task: str | None = None,
+    split: str = "train",
+    test_fraction: float = 0.2,
+    seed: int = 0,
+    index_base: int = 0,
+) -> Collection:
+    """Read the folder ``root`` as a task lays it out; see `Task.layout` and `OwnFolder`.
 
     Parameters
     ----------
     root : path
-    task : {"classification", "segmentation", "correspondence", "matching"}, optional
+    task : str, optional
+        Guessed from the layout if not given.
+    split : {"train", "test", "all"}
+    test_fraction, seed : float, int
+        How to divide a folder that does not do so itself: this share of each class, drawn by the seed, is
+        the test split.
+    index_base : {0, 1}
+        What the ids in vertex maps count from.
+    """
+    check_split(split)
+    root = Path(root)
+    if task is not None:
+        task_named(task)  # raises if there is none
+    if not root.is_dir():
+        return Collection(f"folder {root}", task or guess_task(root), problems=("no such folder",))
+    folder = OwnFolder(root, split, test_fraction, seed, index_base)
+    collection = task_named(task or guess_task(root)).read_folder(folder)
+    problems = tuple(dict.fromkeys(folder.problems))
+    return replace(collection, problems=problems, hint=HINT if problems else "")
+
+
+class FolderDataset(SurfaceDataset):
+    """Anyone's own meshes in a folder, laid out as the task says (`Task.layout`; docs/data.md).
+
+    Parameters
+    ----------
+    root : path
+    task : str, optional
         Guessed from the layout if not given.
     split : {"train", "test", "all"}
         By the folders train/ and test/, by the lists train.txt and test.txt, or else by the seed.
@@ -48,7 +84,7 @@ class FolderDataset(SurfaceDataset):
     def __init__(
         self,
         root: str | Path,
-        task: Task | None = None,
+        task: str | None = None,
         *,
         split: Literal["train", "test", "all"] = "train",
         test_fraction: float = 0.2,
@@ -64,15 +100,23 @@ class FolderDataset(SurfaceDataset):
         )
 
 
+def detect_benchmark(root: str | Path, task: str | None = None) -> type[Benchmark] | None:
+    """Return the benchmark that a folder is, if any; raise ValueError if that is for another task."""
+    found = benchmark_in(root)
+    if found is not None and task not in (None, found.task_name):
+        raise ValueError(f"{root} is laid out as {found.title}, which is for {found.task_name}, not {task}")
+    return found
+
+
 def open_dataset(
     root: str | Path,
-    task: Task | None = None,
+    task: str | None = None,
     *,
     split: Literal["train", "test", "all"] = "train",
     seed: int = 0,
     **options: Any,
 ) -> SurfaceDataset:
-    """The dataset in a folder, be it a benchmark's or one's own.
+    """Return the dataset in a folder, be it a benchmark's or one's own.
 
     Parameters
     ----------
@@ -85,9 +129,7 @@ def open_dataset(
     **options
         As for `SurfaceDataset`, or for the dataset in question.
     """
-    layout = detect_layout(root, task)
-    if layout == OWN:
+    benchmark = detect_benchmark(root, task)
+    if benchmark is None:
         return FolderDataset(root, task, split=split, seed=seed, **options)
-    if layout in SEEDED:
-        options["seed"] = seed
-    return BENCHMARKS[layout](root, split=split, **options)
+    return benchmark.open(root, split=split, seed=seed, **options)

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from fieldconv._io import atomic_path
-from fieldconv.datasets.collection import Collection, Ints, Item, Sample, Task
+from fieldconv._io import write_text
 from fieldconv.datasets.creature_collection import creature_collection
-from fieldconv.datasets.parallel import Watch, run_all
-from fieldconv.datasets.problems import DatasetError
-
-ABOUT: dict[str, str] = {
-    "classification": "Each folder in train/ and test/ is a class.",
-    "segmentation": (
-        "Beside each mesh a .txt file has the label of each vertex: a line of classes.txt, counted from 0."
-    ),
-    "correspondence": (
-        "Beside each mesh a .txt file has, for each vertex, the vertex of template.obj (from 0; −1: none)."
-    ),
-    "matching": (
-        "Lines of pairs.txt are a scene and a model; maps/<scene>.<model>.txt has, for each vertex of the\n"
-        "scene, the vertex of the model (from 0; −1: none)."
-    ),
-}
-
+from fieldconv.folders.collection import Collection, Item, Sample
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.labels import write_numbers
+from fieldconv.folders.parallel import Watch, run_all
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Task
 
 def make_folder(
     out: str | Path,
-    task: Task = "segmentation",
+    task: str = "segmentation",
     *,
     meshes: int = 60,
     vertices: int = 1000,
@@ -47,7 +33,7 @@ def make_folder(
     ----------
     out : path
         A new or empty folder.
-    task : {"classification", "segmentation", "correspondence", "matching"}
+    task : str
     meshes : int
         Together.
     test_fraction : float
@@ -67,7 +53,8 @@ def make_folder(
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DatasetError(str(out), ["is there already and not empty"], hint="Choose a new folder.")
-    tested = max(round(meshes * test_fraction), 2 if task == "matching" and test_fraction > 0 else 0)
+    kind = task_named(task)
+    tested = max(round(meshes * test_fraction), 2 if kind.paired and test_fraction > 0 else 0)
     for side, count in (("train", meshes - tested), ("test", tested)):
         if count == 0:
             continue
@@ -81,51 +68,32 @@ def make_folder(
             difficulty=difficulty,
             seed=seed,
         )
-        _write_side(out, side, collection, watch)
-    if task == "segmentation":
-        _write_lines(out / "classes.txt", collection.class_names)
-    if collection.template is not None:
-        collection.template().save(out / "template.obj")
-    _write_lines(out / "README.txt", [f"Creatures for {task}, made by fieldconv (seed {seed}).", ABOUT[task]])
+        _write_side(out / side, kind, collection, watch)
+    kind.write_common(out, collection)
+    write_text(
+        out / "README.txt", f"Creatures for {task}, made by fieldconv (seed {seed}).\n{kind.layout}\n"
+    )
     return out
 
 
-def _write_side(out: Path, side: str, collection: Collection, watch: Watch | None) -> None:
+def _write_side(folder: Path, task: Task, collection: Collection, watch: Watch | None) -> None:
     items = collection.items
 
     def write(item: Item) -> Sample:
         sample = item.read()
-        _write_sample(out / side, collection.task, item, sample)
+        task.write_sample(folder, item, sample)
         return sample
 
+    folder.mkdir(parents=True, exist_ok=True)
     made, problems = run_all(items, write, watch=watch)
     if problems:
-        raise DatasetError(str(out), problems)
+        raise DatasetError(str(folder), problems)
     samples = [sample for sample in made if sample is not None]
     lines = []
     for pair in collection.pairs:
         scene, model = items[pair.scene].name, items[pair.model].name
         truth = pair.truth(samples[pair.scene], samples[pair.model])
-        _write_integers(out / side / "maps" / f"{scene}.{model}.txt", truth)
-        lines.append(f"{scene} {model}")
+        write_numbers(folder / "maps" / f"{scene}.{model}.txt", truth)
+        lines.append(f"{scene} {model}\n")
     if lines:
-        _write_lines(out / side / "pairs.txt", lines)
-
-
-def _write_sample(folder: Path, task: Task, item: Item, sample: Sample) -> None:
-    if task == "classification":
-        folder = folder / item.group
-    folder.mkdir(parents=True, exist_ok=True)
-    sample.mesh.save(folder / f"{item.name}.obj")
-    if task in ("segmentation", "correspondence"):
-        _write_integers(folder / f"{item.name}.txt", sample.target)
-
-
-def _write_integers(path: Path, values: Ints) -> None:
-    with atomic_path(path) as temporary:
-        np.savetxt(temporary, values, fmt="%d")
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_text(folder / "pairs.txt", "".join(lines))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
-from fieldconv.nn._init import init_perceptron
+from fieldconv.nn.initialise import init_perceptron
 from fieldconv.nn.echo import ECHO
 from fieldconv.nn.field_conv import FieldConv
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fieldconv.nn._complex import complex_matmul
-from fieldconv.nn._init import squared_shares
+from fieldconv.nn.initialise import squared_shares
 from fieldconv.ops import field_aggregate
+from fieldconv.ops.rings import ring_weights
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -115,6 +118,33 @@ class FieldConv(nn.Module):
         )  # A[p, m, n, c]
         real, imaginary = self.coefficients()
         return complex_matmul(aggregated.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
+
+    @torch.no_grad()
+    def images(self, size: int = 49) -> NDArray[np.complex128]:
+        """Return (out, in, size, size): the filters f(r, θ) = Σₘ e^{iβ_|m|} fₘ(r) e^{imθ}, NaN off the disc.
+
+        Row 0 is the top of the picture, θ = 0 points right and grows anticlockwise.
+
+        Examples
+        --------
+        >>> FieldConv(2, 3).images(size=5).shape
+        (3, 2, 5, 5)
+        """
+        real, imaginary = (part.double().cpu().numpy() for part in self.coefficients())
+        coefficients = real + 1j * imaginary  # (2B+1, N, in, out)
+        y, x = np.mgrid[1 : -1 : size * 1j, -1 : 1 : size * 1j]
+        radius, angle = np.hypot(x, y), np.arctan2(y, x)
+        inside = radius <= 1
+        lower, fraction = ring_weights(torch.from_numpy(radius[inside]), self.rings, self.spacing)
+        low, part = lower.numpy(), fraction.numpy()[:, None, None]
+        high = np.minimum(low + 1, self.rings - 1)
+        values = np.zeros((int(inside.sum()), self.in_channels, self.out_channels), dtype=np.complex128)
+        for k, m in enumerate(range(-self.band_limit, self.band_limit + 1)):
+            profile = coefficients[k, low] * (1 - part) + coefficients[k, high] * part
+            values += profile * np.exp(1j * m * angle[inside])[:, None, None]
+        images = np.full((self.out_channels, self.in_channels, size, size), np.nan + 0j)
+        images[:, :, inside] = values.transpose(2, 1, 0)
+        return images
 
     def extra_repr(self) -> str:
         return (

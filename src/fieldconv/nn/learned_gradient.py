@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.nn._complex import complex_matmul
-from fieldconv.nn._init import squared_shares
+from fieldconv.nn.initialise import squared_shares
 from fieldconv.ops import gradient_aggregate
 from fieldconv.ops.direction import polar
 

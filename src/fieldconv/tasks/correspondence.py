@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fieldconv.cache import default_folder
-from fieldconv.tasks.base import Evaluation, Follow, Network, at_vertices
-from fieldconv.tasks.distances import template_distances
-from fieldconv.tasks.metrics import THRESHOLDS, share_within, summarise_errors
-from fieldconv.tasks.segmentation import LabelTask
+from fieldconv.folders.collection import Collection, Item, Sample, load_mesh
+from fieldconv.folders.labels import write_numbers
+from fieldconv.folders.own import OwnFolder, read_map, template_files
+from fieldconv.networks.base import Network
+from fieldconv.surface.cache import default_folder
+from fieldconv.surface.views import at_vertices, on_device
+from fieldconv.tasks.base import (
+    MODERN,
+    QUICK,
+    Curves,
+    EmbeddedShape,
+    Evaluation,
+    Follow,
+    Metric,
+    Outputs,
+    Prediction,
+    Preset,
+)
+from fieldconv.tasks.base.distances import template_distances
+from fieldconv.tasks.base.labels import LabelTask
+from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
+from fieldconv.viz.values import VertexValues
+
+FEATURES = 4  # bottleneck features that a report shows
+_PAPER = {
+    "width": 32,
+    "blocks": 8,
+    "rings": 3,
+    "band_limit": 1,
+    "echo_channels": 12,
+    "echo_samples": 2,
+    "hidden": (124, 64),
+    "bottleneck": 32,
+    "dense": 256,
+    "dropout": 0.5,
+}
 
 
 class Correspondence(LabelTask):
@@ -23,12 +56,85 @@ class Correspondence(LabelTask):
         Where distances on templates are kept; the cache by default.
     """
 
-    name, metric = "correspondence", "within_0.05"
+    name, about = "correspondence", "a vertex of a template at each vertex"
+    layout = "Beside each mesh a .txt file has, for each vertex, the vertex of template.obj (from 0; −1: none)."
+    metrics = (
+        Metric("within_0.05"),
+        Metric("exact"),
+        Metric("mean_error", "mean error × 100", "less", "plain"),
+        Metric("area_under_curve"),
+    )
+    curves = Curves(
+        title="Geodesic errors",
+        x="geodesic error / √area",
+        y="correspondences",
+        percent=True,
+        caption="Share of points whose match is at most this far from the true one.",
+    )
+    shapes_caption = "Points of one colour correspond. Features: hue is absolute, value relative size."
+    # The paper states no number of epochs for correspondence and matching.
+    presets = {  # noqa: RUF012
+        "paper": Preset(
+            training={"epochs": 60}, surface={"radius": 0.05}, networks={"fcnet": _PAPER}, vertices=5000
+        ),
+        # Where every vertex counts, strongly reshaped copies are too hard to learn from: see docs/ablations.md.
+        "default": Preset(
+            training={**MODERN, "epochs": 15, "label_smoothing": 0.1, "reshaped": 1, "reshaping": 0.3},
+            surface={"radius": 0.075, "features": "hks"},
+            networks={"fcnet": {**_PAPER, "dropout": 0.0}},
+            vertices=5000,
+        ),
+        "tiny": Preset(
+            training={**QUICK}, surface={"radius": 0.05}, networks={"fcnet": _PAPER}, vertices=5000
+        ),
+    }
+    one_template = True
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = folder
 
-    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
+    # Data
+
+    def recognises(self, root: Path) -> int:
+        return 3 if template_files(root) else 0
+
+    def read_folder(self, folder: OwnFolder) -> Collection:
+        entries = folder.entries(self.name)
+        folder.note_shared_names(entries)
+        templates = template_files(folder.root)
+        template = folder.attempt(partial(load_mesh, templates[0])) if templates else None
+        if len(templates) != 1:
+            folder.problems.append(f"{len(templates)} template meshes; expected one, template.obj")
+        items = []
+        for entry in entries:
+            map_path = folder.beside(entry)
+            if map_path is None:
+                expected = entry.path.with_suffix(".txt").relative_to(folder.root)
+                folder.problems.append(f"{entry.name}: no vertex map; expected {expected} (or .npy, .csv)")
+            elif template is not None:
+                read = partial(read_map, entry.path, map_path, len(template.vertices), folder.index_base)
+                items.append(Item(entry.name, read, entry.side))
+        return folder.divided(
+            self.name,
+            entries,
+            items,
+            template=partial(load_mesh, templates[0]) if template is not None else None,
+        )
+
+    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
+        sample.mesh.save(folder / f"{item.name}.obj")
+        write_numbers(folder / f"{item.name}.txt", sample.target)
+
+    def write_common(self, folder: Path, collection: Collection) -> None:
+        if collection.template is not None:
+            collection.template().save(folder / "template.obj")
+
+    def embedded_target(self, shape: EmbeddedShape) -> Any:
+        return shape.place()
+
+    # Results
+
+    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         distances = template_distances(data.template, self.folder or default_folder())
         everything, shapes = [], []
         for surface in follow(data):
@@ -54,3 +160,40 @@ class Correspondence(LabelTask):
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},
         )
+
+    def show(self, found: Prediction) -> list[VertexValues]:
+        assert found.labels is not None
+        assert found.confidence is not None
+        return [
+            VertexValues(name="Correspondence", key="label", kind="places", values=found.labels),
+            VertexValues(
+                name="Confidence", key="probability", kind="scalar", values=found.confidence, limits=(0.0, 1.0)
+            ),
+        ]
+
+    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+        """By way of the template: the vertex of the other mesh at which that template vertex is likeliest."""
+        assert one.labels is not None
+        assert other.scores is not None
+        return np.asarray(other.scores.argmax(0)[one.labels], np.int64)
+
+    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+        surface = data[index]
+        match = self.decode(outputs(surface), surface).labels
+        truth = surface.vertex_y.numpy()
+        assert match is not None
+        distances = template_distances(data.template, self.folder or default_folder())
+        error = np.where(truth >= 0, distances[np.maximum(truth, 0), match], np.nan)
+        shown = [
+            VertexValues(name="Correspondence", key="match", kind="places", values=match),
+            VertexValues(name="Geodesic error", key="error", kind="error", values=error),
+        ]
+        deep = network.descriptors(on_device(surface, next(network.parameters()).device))
+        if deep is not None:
+            # The first features, not each shape's strongest: they must be the same on all shapes.
+            size = surface.interpolate(deep.float().cpu()).abs().numpy()
+            shown += [
+                VertexValues(name=f"Feature {k}", key=f"feature_{k}", kind="field", values=size[:, k])
+                for k in range(min(FEATURES, size.shape[1]))
+            ]
+        return shown

@@ -3,22 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from torch import Tensor
 
+from fieldconv.folders.collection import (
+    Collection,
+    Item,
+    Pair,
+    Sample,
+    fill_geodesically,
+    first_preimage,
+    load_mesh,
+    mesh_files,
+)
+from fieldconv.folders.labels import Ints, read_vertex_map
+from fieldconv.folders.own import (
+    SIDES,
+    Entry,
+    OwnFolder,
+    by_name,
+    check_length,
+    read_map,
+    template_files,
+)
+from fieldconv.folders.pairs import read_pairs
+from fieldconv.folders.splits import split_groups
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.meshfiles import MESH_SUFFIXES
 from fieldconv.geometry.spectral import (
     Eigenbasis,
     eigenbasis,
     heat_kernel_signature,
     wave_kernel_signature,
 )
-from fieldconv.tasks.base import Chunk, Evaluation, Follow, Network, Task, joined, varied
-from fieldconv.tasks.metrics import RECALL, PrecisionRecall, precision_recall
-from fieldconv.tasks.presets import TrainingConfig
+from fieldconv.networks.base import Network
+from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import joined
+from fieldconv.tasks.base import (
+    MODERN,
+    QUICK,
+    Chunk,
+    Curves,
+    Decoded,
+    EmbeddedShape,
+    Evaluation,
+    Follow,
+    Metric,
+    Outputs,
+    Prediction,
+    Preset,
+    Task,
+    TrainingConfig,
+)
+from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall
+from fieldconv.viz.values import VertexValues, alike
+
+FARTHEST = 20  # margins: squared distances beyond teach nothing, see `loss`
+_PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
+_SURFACE = {"radius": 0.1, "samples": 2048}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchingConfig(TrainingConfig):
+    """Training settings of matching."""
+
+    positives: int = 512
+    """Corresponding pairs of points drawn from a pair of meshes, and as many others."""
+    margin: float = 5.0
+    """Squared distance beyond which descriptors of other points do not repel."""
+    soft_negatives: float = 0.2
+    """Pairs of other points attract with random weights up to this."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.positives < 1:
+            raise ValueError(f"positives is {self.positives}; give a whole number from 1 up")
+        if not 0 < self.margin < float("inf"):
+            raise ValueError(f"margin is {self.margin}; give a positive number")
+        if not 0 <= self.soft_negatives < 1:
+            raise ValueError(f"soft_negatives is {self.soft_negatives}; give a number from 0 to below 1")
 
 
 class Matching(Task):
@@ -29,21 +100,109 @@ class Matching(Task):
     (supplement C). The paper sums over pairs; here it is the mean, to which Adam is indifferent.
     """
 
-    name, metric = "matching", "mean_average_precision"
+    name, about = "matching", "descriptors by which points of two shapes are matched"
+    layout = (
+        "Lines of pairs.txt are a scene and a model; maps/<scene>.<model>.txt has, for each vertex of the\n"
+        "scene, the vertex of the model (from 0; −1: none)."
+    )
+    head = "descriptors"
+    default_outputs = 16
+    metrics = (
+        Metric("mean_average_precision"),
+        Metric("average_precision"),
+        Metric("hks_mean_average_precision", "HKS mean average precision"),
+        Metric("wks_mean_average_precision", "WKS mean average precision"),
+        Metric("average_precision_hks", "average precision HKS"),
+        Metric("average_precision_wks", "average precision WKS"),
+        Metric("median_rank", "median rank", "less", "plain"),
+    )
+    score = Metric("score", "training pairs in order")
+    rank_by = "average_precision"
+    curves = Curves(
+        title="Precision and recall",
+        x="recall",
+        y="precision",
+        caption="Mean over test pairs, candidates ranked by descriptor distance.",
+    )
+    shapes_caption = "Grey to red: how far down the list of nearest descriptors the first right match is."
+    presets = {  # noqa: RUF012
+        "paper": Preset(
+            training={"epochs": 30}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048
+        ),
+        "default": Preset(
+            training={**MODERN, "epochs": 10, "positives": 2048, "soft_negatives": 0.0},
+            surface={**_SURFACE, "features": "hks"},
+            networks={"fcnet": _PAPER},
+            vertices=2048,
+        ),
+        "tiny": Preset(
+            training={**QUICK, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048
+        ),
+    }
+    Config = MatchingConfig
+    targets = ()
+    paired = True
 
     def __init__(self, baselines: Sequence[str] = ("hks", "wks")) -> None:
         self.baselines = baselines
 
-    def edges(self, example: Any) -> int:
-        return int(example.scene.num_edges + example.model.num_edges)
+    # Data
+
+    def recognises(self, root: Path) -> int:
+        names = ("pairs.txt", "train_pairs.txt", "test_pairs.txt")
+        bases = (root, *(root / side for side in SIDES))
+        return 4 if any((base / name).is_file() for base in bases for name in names) else 0
+
+    def read_folder(self, folder: OwnFolder) -> Collection:
+        root, split = folder.root, folder.split
+        sides = [side for side in SIDES if (root / side).is_dir()]
+        places = [root / side for side in sides if split in ("all", side)] if sides else [root]
+        if not places:
+            folder.problems.append(f"{split}/ is missing")
+        items: list[Item] = []
+        pairs: list[Pair] = []
+        for place in places:
+            entries = [folder.entry(path) for path in mesh_files(place) if path.stem != "template"]
+            if not entries:
+                folder.problems.append(f"no meshes ({', '.join(MESH_SUFFIXES)}) in {place}")
+            folder.note_shared_names(entries)
+            listed = _listed_pairs(folder, place)
+            if place == root and not any((root / f"{side}_pairs.txt").is_file() for side in SIDES):
+                groups = [""] * len(listed)
+                kept = split_groups(groups, split, test_fraction=folder.test_fraction, seed=folder.seed)
+                listed = [listed[i] for i in kept]
+            _resolve_pairs(folder, place, entries, listed, items, pairs)
+        return Collection(f"folder {root}", self.name, tuple(items), pairs=tuple(pairs))
+
+    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
+        sample.mesh.save(folder / f"{item.name}.obj")
+
+    def embedded_target(self, shape: EmbeddedShape) -> Any:
+        return shape.made
+
+    def attach(self, surface: Surface, sample: Sample) -> None:
+        """Put nothing on a surface: what corresponds is known of pairs."""
+
+    def outputs(self, data: Any) -> int | None:
+        return None
+
+    # Learning
+
+    def size(self, example: Any) -> int:
+        return super().size(example.scene) + super().size(example.model)
 
     def collate(
-        self, examples: Sequence[Any], draws: Sequence[np.random.Generator], config: TrainingConfig
+        self,
+        examples: Sequence[Any],
+        draws: Sequence[np.random.Generator],
+        config: TrainingConfig,
+        network: Network,
     ) -> Chunk:
+        assert isinstance(config, MatchingConfig)
         surfaces, names, scenes, models, weights = [], [], [], [], []
         first = 0
         for pair, draw in zip(examples, draws, strict=True):
-            surfaces += [varied(pair.scene, draw, config), varied(pair.model, draw, config)]
+            surfaces += [self.varied(side, draw, config, network) for side in (pair.scene, pair.model)]
             names.append(f"{pair.scene.name} and {pair.model.name}")
             scene, model, weight = draw_pairs(pair.matches, draw, config)
             scenes.append(scene + first)
@@ -60,17 +219,24 @@ class Matching(Task):
             },
         )
 
-    def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor]:
+    def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:
+        assert isinstance(config, MatchingConfig)
         scene, model, weight = (chunk.extra[key] for key in ("scene", "model", "weight"))
         squared = (outputs[scene] - outputs[model]).square().sum(-1)
         # On loose specks of a mesh vectors grow without bound; they must not be all that is learnt from.
-        losses = twin_loss(squared.clamp(max=20 * config.margin), weight, config.margin)
+        losses = twin_loss(squared.clamp(max=FARTHEST * config.margin), weight, config.margin)
         positive = squared.detach()[:, : config.positives]
         negative = squared.detach()[:, config.positives :]
         return losses.mean(1), (positive < negative).float().mean(1)
 
-    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
-        names = ["FCNet", *(baseline.upper() for baseline in self.baselines)]
+    # Results
+
+    def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
+        return Decoded()  # descriptors say it all
+
+    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
+        own = getattr(network, "title", "network")
+        names = [own, *(baseline.upper() for baseline in self.baselines)]
         precisions: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         averages: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         kept: dict[Any, list[Tensor]] = {}
@@ -80,25 +246,54 @@ class Matching(Task):
             if any(surface.name not in kept for surface in surfaces):  # a shape is in several pairs
                 for surface, mesh in zip(surfaces, data.meshes(index), strict=True):
                     basis = eigenbasis(mesh)
-                    own = [signature(baseline, basis)[surface.sample.numpy()] for baseline in self.baselines]
-                    kept[surface.name] = [network(surface), *map(torch.from_numpy, own)]
+                    sample = surface.sample.numpy()
+                    known = [signature(baseline, basis)[sample] for baseline in self.baselines]
+                    kept[surface.name] = [network(surface), *map(torch.from_numpy, known)]
             described = [kept[surface.name] for surface in surfaces]
             record: dict[str, Any] = {"name": f"{pair.scene.name} → {pair.model.name}"}
             for name, scene, model in zip(names, *described, strict=True):
                 result = compare(scene, model, pair.matches)
                 precisions[name].append(result.precision.mean(0))
                 averages[name].append(result.average_precision)
-                key = "average_precision" if name == "FCNet" else f"average_precision_{name.lower()}"
+                key = "average_precision" if name == own else f"average_precision_{name.lower()}"
                 record[key] = float(result.average_precision.mean())
-                if name == "FCNet":
+                if name == own:
                     record["median_rank"] = float(np.median(result.first))
             shapes.append(record)
         metrics = {}
         for name in names:  # a mean over pairs of means over points
-            key = "mean_average_precision" if name == "FCNet" else f"{name.lower()}_mean_average_precision"
+            key = "mean_average_precision" if name == own else f"{name.lower()}_mean_average_precision"
             metrics[key] = float(np.mean([average.mean() for average in averages[name]]))
         curves = {name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in names}
         return Evaluation(self.name, metrics, shapes, curves=curves)
+
+    def show(self, found: Prediction) -> list[VertexValues]:
+        if found.descriptors is None:
+            return []
+        [colours] = alike([found.descriptors])
+        return [VertexValues(name="Descriptors: alike where colours are", kind="colours", values=colours)]
+
+    def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
+        """Write the descriptors, which are all there is."""
+        super().write(found, folder, name, descriptors=True)
+
+    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+        """By the nearest descriptor."""
+        return np.asarray(cKDTree(other.descriptors).query(one.descriptors)[1], np.int64)
+
+    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+        """Rank of the first right match of each scene vertex, as a share of all candidates."""
+        pair = data[index]
+        scene, target = (outputs(surface).double().numpy() for surface in (pair.scene, pair.model))
+        right = np.zeros((len(scene), len(target)), dtype=bool)
+        right[tuple(pair.matches.ball.numpy())] = True
+        asked = right.any(axis=1)
+        squared = (scene[asked] ** 2).sum(1)[:, None] - 2 * scene[asked] @ target.T + (target**2).sum(1)
+        rank = np.full(len(scene), np.nan)
+        rank[asked] = (precision_recall(squared, right[asked]).first - 1) / max(len(target) - 1, 1)
+        at_vertices = rank[pair.scene.vertex_sample[:, 0].numpy()]
+        name = "Rank of the first right match, as a share of all"
+        return [VertexValues(name=name, key="rank", kind="error", values=at_vertices)]
 
 
 def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
@@ -113,7 +308,7 @@ def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
 
 
 def draw_pairs(
-    matches: Any, draw: np.random.Generator, config: TrainingConfig
+    matches: Any, draw: np.random.Generator, config: MatchingConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Scene samples, model samples and weights α: first the corresponding pairs, then as many others."""
     scene, model = matches.match.numpy()
@@ -148,3 +343,87 @@ def signature(kind: str, basis: Eigenbasis) -> NDArray[np.float64]:
     """Heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
     values = heat_kernel_signature(basis) if kind == "hks" else wave_kernel_signature(basis)
     return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)
+
+
+def _listed_pairs(folder: OwnFolder, place: Path) -> list[tuple[str, int, list[str]]]:
+    """(file, line, fields) of the pairs of one side."""
+    names = [f"{side}_pairs.txt" for side in SIDES if folder.split in ("all", side)]
+    files = [place / name for name in names if (place / name).is_file()] or [place / "pairs.txt"]
+    listed = []
+    for path in files:
+        shown = path.relative_to(folder.root).as_posix()
+        if path.is_file():
+            rows = read_pairs(path, folder.problems, name=shown)
+            listed += [(shown, line, fields) for line, fields in rows]
+        else:
+            folder.problems.append(f"{shown} is missing; expected lines of two mesh names: scene, model")
+    return listed
+
+
+def _resolve_pairs(
+    folder: OwnFolder,
+    place_of_meshes: Path,
+    entries: list[Entry],
+    listed: list[tuple[str, int, list[str]]],
+    items: list[Item],
+    pairs: list[Pair],
+) -> None:
+    """Find the meshes and the ground truth of each listed pair."""
+    root, base = folder.root, folder.index_base
+    known = by_name(entries)
+    templates = template_files(place_of_meshes) or template_files(root)
+    template = folder.attempt(partial(load_mesh, templates[0])) if templates else None
+    place: dict[str, int] = {}
+    common: dict[str, Path | None] = {}
+    for shown, line, fields in listed:
+        two = [known.get(name) for name in fields[:2]]
+        for name, entry in zip(fields, two, strict=False):
+            if entry is None:
+                folder.problems.append(f"{shown}, line {line}: there is no mesh {name}")
+        scene, model = two
+        if scene is None or model is None:
+            continue
+        for entry in (scene, model):
+            if entry.name not in common:
+                common[entry.name] = folder.beside(entry)
+        stems = f"{scene.path.stem}.{model.path.stem}"
+        candidates = [place_of_meshes / "maps" / f"{stems}{suffix}" for suffix in (".txt", ".npy", ".csv")]
+        if len(fields) > 2:
+            candidates = [place_of_meshes / fields[2]]
+        truth = next((path for path in candidates if path.is_file()), None)
+        if truth is None and (len(fields) > 2 or None in (common[scene.name], common[model.name])):
+            expected = candidates[0].relative_to(root)
+            folder.problems.append(f"{shown}, line {line}: no ground truth; expected {expected}")
+            continue
+        for entry in (scene, model):
+            if entry.name not in place:
+                place[entry.name] = len(items)
+                count = len(template.vertices) if template is not None else None
+                items.append(
+                    Item(entry.name, partial(_read_common, entry.path, common[entry.name], count, base))
+                )
+        given = partial(_truth_file, truth, base) if truth else partial(_truth_common, template)
+        pairs.append(Pair(place[scene.name], place[model.name], given))
+
+
+def _read_common(path: Path, map_path: Path | None, num_targets: int | None, base: int) -> Sample:
+    return Sample(load_mesh(path), None) if map_path is None else read_map(path, map_path, num_targets, base)
+
+
+def _truth_file(path: Path, base: int, scene: Sample, model: Sample) -> Ints:
+    ids = read_vertex_map(path, num_targets=len(model.mesh.vertices), base=base)
+    check_length(path, ids, scene.mesh)
+    return ids
+
+
+def _truth_common(template: Mesh | None, scene: Sample, model: Sample) -> Ints:
+    """Go to the common template and back; template vertices the model lacks go to the nearest it has."""
+    count = (
+        len(template.vertices)
+        if template is not None
+        else int(max(scene.target.max(), model.target.max())) + 1
+    )
+    back = first_preimage(model.target, count)
+    if template is not None:
+        back = fill_geodesically(template, back)
+    return np.where(scene.target >= 0, back[scene.target], -1)

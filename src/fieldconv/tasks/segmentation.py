@@ -2,52 +2,152 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
-from fieldconv.models.pooling import mean_per_shape
-from fieldconv.surface import Surface
+from fieldconv._io import read_text, write_text
+from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, mesh_files
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.labels import (
+    Ints,
+    colour_labels,
+    mesh_labels,
+    read_integers,
+    vertex_labels,
+    write_numbers,
+)
+from fieldconv.folders.own import SIDES, OwnFolder
+from fieldconv.networks.base import Network
+from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
-    Chunk,
+    MODERN,
+    QUICK,
+    EmbeddedShape,
     Evaluation,
     Follow,
-    Network,
-    Task,
-    at_vertices,
-    joined,
-    varied,
+    Metric,
+    Outputs,
+    Prediction,
+    Preset,
 )
-from fieldconv.tasks.cross_entropy import cross_entropy
-from fieldconv.tasks.metrics import accuracy, confusion, intersection_over_union
-from fieldconv.tasks.presets import TrainingConfig
+from fieldconv.tasks.base.labels import LabelTask
+from fieldconv.tasks.base.metrics import accuracy, confusion, intersection_over_union
+from fieldconv.viz.values import VertexValues
 
-
-class LabelTask(Task):
-    """One label per point: cross entropy, averaged over the points of a shape, then over shapes."""
-
-    def collate(
-        self, examples: Sequence[Surface], draws: Sequence[np.random.Generator], config: TrainingConfig
-    ) -> Chunk:
-        surfaces = [varied(e, draw, config) for e, draw in zip(examples, draws, strict=True)]
-        return Chunk(joined(surfaces), [example.name for example in examples])
-
-    def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor]:
-        target = chunk.surface.y
-        losses = cross_entropy(outputs, target, smoothing=config.label_smoothing)
-        right = (outputs.detach().argmax(1) == target).float()
-        known = target >= 0
-        return mean_per_shape(losses, known, chunk.surface), mean_per_shape(right, known, chunk.surface)
+MOST_COLOURS = 256
+_PAPER = {
+    "width": 48,
+    "blocks": 4,
+    "rings": 6,
+    "band_limit": 2,
+    "echo_channels": 32,
+    "echo_samples": 3,
+    "hidden": (256, 124),
+}
 
 
 class Segmentation(LabelTask):
     """A part per point; judged on the samples and on every vertex of the original mesh."""
 
-    name, metric = "segmentation", "accuracy"
+    name, about = "segmentation", "a part at each vertex"
+    layout = "Beside each mesh a .txt file has the label of each vertex: a line of classes.txt, counted from 0."
+    metrics = (
+        Metric("accuracy"),
+        Metric("sample_accuracy"),
+        Metric("area_accuracy"),
+        Metric("mean_iou", "mean IoU"),
+    )
+    shapes_caption = "Worst and best test shapes. Switch between prediction, truth and mistakes."
+    presets = {  # noqa: RUF012
+        "paper": Preset(
+            training={"epochs": 15, "label_smoothing": 0.2},
+            surface={"radius": 0.2, "samples": 1024},
+            networks={"fcnet": _PAPER},
+        ),
+        "default": Preset(
+            training={**MODERN, "epochs": 14, "label_smoothing": 0.2, "reshaped": 3},
+            surface={"radius": 0.2, "samples": 1024, "features": "hks"},
+            networks={"fcnet": _PAPER},
+        ),
+        "tiny": Preset(
+            training={**QUICK, "batch": 2},
+            surface={"radius": 0.2, "samples": 1024},
+            networks={"fcnet": _PAPER},
+        ),
+    }
 
-    def evaluate(self, network: Network, data: Any, *, follow: Follow) -> Evaluation:
+    # Data
+
+    def recognises(self, root: Path) -> int:
+        return 2 if any(mesh_files(base) for base in (root, *(root / side for side in SIDES))) else 0
+
+    def read_folder(self, folder: OwnFolder) -> Collection:
+        entries = folder.entries(self.name)
+        folder.note_shared_names(entries)
+        named = _read_classes(folder)
+        files: dict[str, Path | None] = {}
+        present: dict[str, set[int]] = {}
+        coloured = False
+        for entry in entries:
+            label_path = folder.beside(entry)
+            labels = None
+            if label_path is not None:
+                labels = folder.attempt(partial(read_integers, label_path))
+            elif (mesh := folder.attempt(partial(load_mesh, entry.path))) is not None:
+                labels = folder.attempt(partial(mesh_labels, mesh))
+                if labels is None:
+                    labels = colour_labels(mesh)
+                    coloured = coloured or labels is not None
+                if labels is None:
+                    expected = entry.path.with_suffix(".txt").relative_to(folder.root)
+                    folder.problems.append(
+                        f"{entry.name}: no labels; expected {expected} (or .npy, .csv, .seg, .eseg), a PLY "
+                        "property 'label', or vertex colours"
+                    )
+            if labels is not None:
+                files[entry.name] = label_path
+                present[entry.name] = set(np.unique(labels).tolist()) - {-1}
+        trained = set().union(*(present[e.name] for e in entries if e.name in present and e.side != "test"))
+        occurring = trained or set().union(*present.values())
+        if coloured and not named and len(occurring) > MOST_COLOURS:
+            folder.problems.append(
+                f"{len(occurring)} different vertex colours; expected one colour for each part"
+            )
+        classes = named or {value: _shown(value, coloured) for value in sorted(occurring)}
+        reason = "it is not in classes.txt" if named else "no training mesh bears it"
+        order = np.array(list(classes), dtype=np.int64)
+        items = []
+        for entry in entries:
+            unknown = sorted(present.get(entry.name, set()) - set(classes))
+            if unknown:
+                folder.problems.append(
+                    f"{entry.name}: label {_shown(unknown[0], coloured)} is unknown, for {reason}"
+                )
+            elif entry.name in files:
+                items.append(
+                    Item(entry.name, partial(_read, entry.path, files[entry.name], order), entry.side)
+                )
+        return folder.divided(self.name, entries, items, class_names=tuple(classes.values()))
+
+    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
+        sample.mesh.save(folder / f"{item.name}.obj")
+        write_numbers(folder / f"{item.name}.txt", sample.target)
+
+    def write_common(self, folder: Path, collection: Collection) -> None:
+        write_text(folder / "classes.txt", "".join(f"{name}\n" for name in collection.class_names))
+
+    def embedded_target(self, shape: EmbeddedShape) -> Any:
+        return shape.part
+
+    def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
+        return parts
+
+    # Results
+
+    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         classes = data.num_classes
         on_samples, on_vertices, by_area = (np.zeros((classes, classes)) for _ in range(3))
         shapes = []
@@ -76,3 +176,96 @@ class Segmentation(LabelTask):
             {"confusion": on_vertices, "iou": iou},
             class_names=tuple(data.class_names),
         )
+
+    def show(self, found: Prediction) -> list[VertexValues]:
+        assert found.labels is not None
+        assert found.confidence is not None
+        return [
+            VertexValues(
+                name="Prediction", key="label", kind="labels", values=found.labels, class_names=found.class_names
+            ),
+            VertexValues(
+                name="Confidence", key="probability", kind="scalar", values=found.confidence, limits=(0.0, 1.0)
+            ),
+        ]
+
+    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+        surface = data[index]
+        found = self.decode(outputs(surface), surface).labels
+        truth, names = surface.vertex_y.numpy(), tuple(data.class_names)
+        assert found is not None
+        return [
+            VertexValues(name="Prediction", kind="labels", values=found, class_names=names),
+            VertexValues(name="Truth", kind="labels", values=truth, class_names=names),
+            VertexValues(
+                name="Wrong", kind="error", values=np.where(truth < 0, np.nan, found != truth), limits=(0.0, 1.0)
+            ),
+        ]
+
+    def picture_points(self, network: Network, data: Any, points: int) -> tuple[Any, Any] | None:
+        """Return features of points on up to twenty test shapes, and their parts."""
+        draw = np.random.default_rng(0)
+        chosen = draw.permutation(len(data))[:20]
+        each = -(-points // len(chosen))
+        device = next(network.parameters()).device
+        found, parts = [], []
+        for k in chosen.tolist():
+            surface = data[k]
+            deep = network.deep_features(on_device(surface, device))
+            if deep is None:
+                return None
+            rows = deep.float().cpu().numpy()
+            kept = draw.permutation(len(rows))[:each]
+            found.append(rows[kept])
+            parts.append(surface.y.numpy()[kept])
+        return np.concatenate(found), np.concatenate(parts)
+
+
+def _shown(value: int, colour: bool) -> str:
+    return f"#{value:06x}" if colour else str(value)
+
+
+def _read_classes(folder: OwnFolder) -> dict[int, str]:
+    """classes.txt: a name per line, for the labels 0, 1, …; or a label (an integer or #rrggbb) and a name."""
+    path = folder.root / "classes.txt"
+    if not path.is_file():
+        return {}
+    lines = [line.strip() for line in read_text(path).splitlines() if line.strip()]
+    split = [line.split(maxsplit=1) for line in lines]
+    if all(len(fields) == 2 and _label_value(fields[0]) is not None for fields in split):
+        classes = {_label_value(value): name for value, name in split}
+    else:
+        classes = dict(enumerate(lines))
+    if len(classes) < len(lines):
+        folder.problems.append("classes.txt: a label is listed twice")
+    return {value: name for value, name in classes.items() if value is not None}
+
+
+def _label_value(text: str) -> int | None:
+    try:
+        return int(text[1:], 16) if text.startswith("#") else int(text)
+    except ValueError:
+        return None
+
+
+def _read(path: Path, label_path: Path | None, order: Ints) -> Sample:
+    """Labels as positions in ``order``, which holds the values that stand in the files."""
+    mesh = load_mesh(path)
+    if label_path is not None:
+        labels = vertex_labels(mesh, read_integers(label_path), source=str(label_path))
+    else:
+        own = mesh_labels(mesh)
+        own = colour_labels(mesh) if own is None else own
+        if own is None:
+            raise DatasetError(str(path), ["has no labels any more"])
+        labels = own
+    if not len(order):  # no mesh has any label
+        return Sample(mesh, np.full(len(labels), -1))
+    ranks = np.argsort(order)
+    place = ranks[np.searchsorted(order, labels, sorter=ranks).clip(max=len(order) - 1)]
+    known = order[place] == labels
+    unknown = ~known & (labels != -1)
+    if unknown.any():
+        vertex = int(unknown.argmax())
+        raise DatasetError(str(path), [f"vertex {vertex} has the label {labels[vertex]}, which no class has"])
+    return Sample(mesh, np.where(known, place, -1))

@@ -1,40 +1,35 @@
-"""Training, evaluation, prediction, checkpoints."""
+"""Training, evaluation, prediction, checkpoints: what the command line and Python both call."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from fieldconv._lazy import lazy
 
 if TYPE_CHECKING:
-    from fieldconv.training.api import evaluate, train
-    from fieldconv.training.checkpoint import CheckpointError
-    from fieldconv.training.diagnose import TrainingError
-    from fieldconv.training.prediction import Match, Prediction, match, predict
+    from fieldconv.tasks.base.prediction import Prediction as Prediction
+    from fieldconv.training.checkpoint import CheckpointError as CheckpointError
+    from fieldconv.training.checkpoint import load as load
+    from fieldconv.training.diagnose import TrainingError as TrainingError
+    from fieldconv.training.evaluating import evaluate as evaluate
+    from fieldconv.training.prediction import Match as Match
+    from fieldconv.training.prediction import match as match
+    from fieldconv.training.prediction import predict as predict
+    from fieldconv.training.settings import Machine as Machine
+    from fieldconv.training.settings import RunSettings as RunSettings
+    from fieldconv.training.run import train as train
 
-_HOME = {
-    "CheckpointError": "checkpoint",
-    "Match": "prediction",
-    "Prediction": "prediction",
-    "TrainingError": "diagnose",
-    "evaluate": "api",
-    "match": "prediction",
-    "predict": "prediction",
-    "train": "api",
-}
-
-__all__ = [
-    "CheckpointError",
-    "Match",
-    "Prediction",
-    "TrainingError",
-    "evaluate",
-    "match",
-    "predict",
-    "train",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "CheckpointError": "checkpoint",
+        "Machine": "settings",
+        "Match": "prediction",
+        "Prediction": "fieldconv.tasks.base.prediction",
+        "RunSettings": "settings",
+        "TrainingError": "diagnose",
+        "evaluate": "evaluating",
+        "load": "checkpoint",
+        "match": "prediction",
+        "predict": "prediction",
+        "train": "run",
+    },
+)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fieldconv.tasks.base import Chunk, Task
-from fieldconv.tasks.presets import TrainingConfig
+from fieldconv.networks.base import Network
+from fieldconv.tasks.base import Chunk, Task, TrainingConfig
 
 Thing = TypeVar("Thing")
 
@@ -62,7 +62,7 @@ class Turns:
 
 
 def steps_per_epoch(examples: int, batch: int) -> int:
-    """How many steps an epoch has; the last batch may be smaller."""
+    """Return how many steps an epoch has; the last batch may be smaller."""
     return -(-examples // batch)
 
 
@@ -71,12 +71,13 @@ def epoch_steps(
     task: Task,
     config: TrainingConfig,
     epoch: int,
+    network: Network,
     *,
     rank: int = 0,
     processes: int = 1,
     device: str = "cpu",
 ) -> Iterator[Step]:
-    """The steps of an epoch; each example's random numbers come from the seed, the epoch and its index."""
+    """Yield the steps of an epoch; each example's random numbers come from the seed, the epoch and its index."""
     order = np.random.default_rng([config.seed, epoch]).permutation(len(data))
     most = JOINED_EDGES.get(device, JOINED_EDGES_ELSEWHERE)
     for first in range(0, len(order), config.batch):
@@ -88,18 +89,20 @@ def epoch_steps(
         filled = most
         for index in mine:
             example = data[index]
-            size = task.edges(example)
+            size = task.size(example)
             if filled + size > most:
                 groups.append([])
                 filled = 0
             groups[-1].append((example, np.random.default_rng([config.seed, epoch, index])))
             filled += size
-        chunks = [task.collate([e for e, _ in group], [d for _, d in group], config) for group in groups]
+        chunks = [
+            task.collate([e for e, _ in group], [d for _, d in group], config, network) for group in groups
+        ]
         yield Step(chunks, share, len(batch))
 
 
 def ahead(things: Iterable[Thing]) -> Iterator[Thing]:
-    """The same things, each made in a thread while the one before is used."""
+    """Yield the same things, each made in a thread while the one before is used."""
     iterator = iter(things)
     nothing = object()
     with ThreadPoolExecutor(1, thread_name_prefix="fieldconv-batches") as pool:

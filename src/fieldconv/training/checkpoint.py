@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -21,29 +21,22 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from fieldconv import __version__
-from fieldconv._io import atomic_path
+from fieldconv._io import atomic_path, read_text, write_json, write_text
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.models.config import FCNetConfig
-
-if TYPE_CHECKING:
-    from fieldconv.models.fcnet import FCNet
+from fieldconv.networks import network_named
+from fieldconv.networks.base import Network
 
 WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"
 STATE = "state.safetensors"
 FORMAT = 1
+BEFORE_NAMES = "fcnet"  # the only network that version 0.1.0 had
 
 
 class CheckpointError(ValueError):
     """A checkpoint that is not there, not whole, or of another kind."""
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON, whole or not at all."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n")
-
-
-def save_pretrained(model: FCNet, folder: str | Path, *, about: dict[str, Any] | None = None) -> Path:
+def save_pretrained(model: Network, folder: str | Path, *, about: dict[str, Any] | None = None) -> Path:
     """Write the network to a folder; ``about`` (results, training settings) goes into config and card."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,6 +46,7 @@ def save_pretrained(model: FCNet, folder: str | Path, *, about: dict[str, Any] |
         "version": __version__,
         "task": model.task,
         "class_names": list(model.class_names),
+        "network_name": model.name,
         "network": model.config.to_dict(),
         **(about or {}),
     }
@@ -63,21 +57,22 @@ def save_pretrained(model: FCNet, folder: str | Path, *, about: dict[str, Any] |
     with atomic_path(folder / WEIGHTS) as temporary:
         save_file(_plain(model.state_dict()), temporary, {"format": "pt"})
     write_json(folder / CONFIG, config)
-    with atomic_path(folder / CARD) as temporary:
-        temporary.write_text(_card(model, config))
+    write_text(folder / CARD, _card(model, config))
     return folder
 
 
-def load_pretrained(source: str | Path) -> FCNet:
-    """The network in a folder, or, if there is no such folder, of that name on the Hugging Face hub."""
-    from fieldconv.models.fcnet import FCNet
+def load(source: str | Path) -> Network:
+    """Return the network in a run or checkpoint folder, or of that name on the Hugging Face hub.
 
+    It is in evaluation mode, and knows its task, classes and how meshes are prepared for it.
+    """
     folder = Path(source)
     if not folder.is_dir():
         folder = _download(str(source))
     config = read_config(folder)
     try:
-        model = FCNet(FCNetConfig.from_dict(config["network"]))
+        kind = network_named(config.get("network_name", BEFORE_NAMES))
+        model = kind(kind.Config.from_dict(config["network"]))
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from None
     try:
@@ -98,10 +93,10 @@ def load_pretrained(source: str | Path) -> FCNet:
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
-    """The content of a checkpoint's ``config.json``."""
+    """Return the content of a checkpoint's ``config.json``."""
     path = Path(folder) / CONFIG
     try:
-        config = json.loads(path.read_text())
+        config = json.loads(read_text(path))
     except FileNotFoundError:
         raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
     except (OSError, ValueError) as error:
@@ -116,8 +111,8 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     return config
 
 
-def push_to_hub(model: FCNet, name: str, **options: Any) -> str:
-    """Upload the network to the Hugging Face hub, as ``user/name``; gives its address."""
+def push_to_hub(model: Network, name: str, **options: Any) -> str:
+    """Upload the network to the Hugging Face hub, as ``user/name``; return its address."""
     import tempfile
 
     hub = _hub()
@@ -151,30 +146,30 @@ def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
-def _card(model: FCNet, config: dict[str, Any]) -> str:
+def _card(model: Network, config: dict[str, Any]) -> str:
     """The model card, with the header that the Hugging Face hub reads."""
-    settings = model.config
+    settings, surface = model.config, model.config.surface_settings
     lines = [
         "---",
         "library_name: fieldconv",
         "tags: [geometric-deep-learning, mesh, field-convolutions]",
         "---",
-        f"# FCNet for {model.task or 'surfaces'}",
+        f"# {type(model).__name__} for {model.task or 'surfaces'}",
         "",
-        f"A field-convolution network of {model.num_parameters:,} parameters (fieldconv {__version__}).",
+        f"A network ({model.name}) of {model.num_parameters:,} parameters (fieldconv {__version__}).",
         "",
         "```python",
         "import fieldconv as fc",
         "",
-        'model = fc.FCNet.from_pretrained("this folder")',
+        'model = fc.load("this folder")',
         'result = model.predict("shape.obj")',
         "```",
         "",
         "## Input",
         "",
-        f"Triangle meshes at any resolution, scaled to unit area. Geodesic radius {settings.radius}, "
-        f"{settings.samples or 'all'} {'samples' if settings.samples else 'vertices'}, "
-        f"features {settings.features}.",
+        f"Triangle meshes at any resolution, scaled to unit area; {settings.samples or 'all'} "
+        f"{'samples' if settings.samples else 'vertices'}, features {settings.features}"
+        + (f", geodesic radius {surface.radius}." if "discs" in surface.operators else "."),
     ]
     if model.class_names:
         lines += ["", "## Classes", "", ", ".join(model.class_names)]

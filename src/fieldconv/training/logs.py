@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
-from fieldconv._io import atomic_path
+from fieldconv._io import write_csv
 
 
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """The whole table anew: a resumed run leaves no row of the epochs it repeats."""
+def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the whole table anew: a resumed run leaves no row of the epochs it repeats."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    with atomic_path(path) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(path, columns, ([row.get(column, "") for column in columns] for row in rows))
 
 
 class TensorBoard:

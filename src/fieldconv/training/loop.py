@@ -4,64 +4,33 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fieldconv._memory import keep_freed_memory
-from fieldconv.surface import Surface
-from fieldconv.tasks.base import Evaluation, Network, Task, on_device, orientations
-from fieldconv.tasks.presets import Machine, TrainingConfig
+from fieldconv.networks.base import Network
+from fieldconv.tasks.base import Evaluation, Task, TrainingConfig
 from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
 from fieldconv.training.checkpoint import (
     STATE,
     CheckpointError,
     State,
-    load_pretrained,
+    load,
     optimiser_tensors,
     restore_optimiser,
     save_pretrained,
 )
 from fieldconv.training.diagnose import TrainingError, explain
-from fieldconv.training.logs import TensorBoard, write_csv
+from fieldconv.training.evaluating import run_evaluation
+from fieldconv.training.logs import TensorBoard, write_log
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
-from fieldconv.training.progress import TrainingProgress, follow
-
-if TYPE_CHECKING:
-    from fieldconv.models.fcnet import FCNet
+from fieldconv.training.progress import TrainingProgress
 
 LOG, TENSORBOARD = "metrics.csv", "tensorboard"
-
-
-def make_fabric(machine: Machine) -> Fabric:
-    """Lightning Fabric for the machine; other processes, if any, are started."""
-    accelerator = machine.accelerator
-    if accelerator == "auto":
-        accelerator = "cuda" if torch.cuda.is_available() else "cpu"
-    if machine.threads:
-        torch.set_num_threads(machine.threads)
-    if accelerator == "cpu":
-        keep_freed_memory()
-    try:
-        fabric = Fabric(
-            accelerator=accelerator,
-            devices=int(machine.devices) if machine.devices.isdecimal() else machine.devices,
-            num_nodes=machine.num_nodes,
-            strategy=machine.strategy,
-            precision=machine.precision,
-        )
-    except Exception as error:  # of many kinds, all of which mean the same here
-        raise ValueError(
-            f"accelerator {accelerator}, devices {machine.devices}, strategy {machine.strategy}, precision "
-            f"{machine.precision} do not work here: {' '.join(str(error).split())}"
-        ) from None
-    fabric.launch()
-    return fabric
 
 
 class Fit:
@@ -69,7 +38,7 @@ class Fit:
 
     Parameters
     ----------
-    model : FCNet
+    model : Network
         Ends with the best weights: those of the best validation if there is one, else the last ones (their
         moving average, if there is one).
     data : SurfaceDataset
@@ -84,14 +53,15 @@ class Fit:
         Go on from the state in ``out``, if there is one.
     about : dict
         Goes into the checkpoints' ``config.json``.
-    machine : Machine
+    fabric : Fabric
+        Devices and processes.
     quiet : bool
-        Say nothing.
+        Print nothing.
     """
 
     def __init__(
         self,
-        model: FCNet,
+        model: Network,
         data: Any,
         task: Task,
         config: TrainingConfig,
@@ -100,11 +70,10 @@ class Fit:
         out: str | Path | None = None,
         resume: bool = False,
         about: dict[str, Any] | None = None,
-        machine: Machine | None = None,
-        fabric: Fabric | None = None,
+        fabric: Fabric,
         quiet: bool = False,
     ) -> None:
-        self.fabric = fabric or make_fabric(machine or Machine())
+        self.fabric = fabric
         self.model, self.data, self.task, self.config = model, data, task, config
         self.validation = validation
         self.out = Path(out) if out is not None else None
@@ -128,13 +97,15 @@ class Fit:
         ]
 
     def run(self) -> list[dict[str, Any]]:
-        """Train to the end; gives one row per epoch."""
+        """Train to the end; return one row per epoch."""
         per_epoch = steps_per_epoch(len(self.data), self.config.batch)
         board = TensorBoard(
             self.out / TENSORBOARD if self.out is not None and self.fabric.is_global_zero else None,
             done=self.step,
         )
-        with TrainingProgress(self.config.epochs, per_epoch, done=self.epoch, quiet=self.quiet) as progress:
+        with TrainingProgress(
+            self.task, self.config.epochs, per_epoch, done=self.epoch, quiet=self.quiet
+        ) as progress:
             while self.epoch < self.config.epochs and not self._tired():
                 row = self._one_epoch(progress, board)
                 self.history.append(row)
@@ -162,6 +133,7 @@ class Fit:
             self.task,
             self.config,
             self.epoch,
+            self.model,
             rank=self.fabric.global_rank,
             processes=self.fabric.world_size,
             device=self.fabric.device.type,
@@ -182,16 +154,17 @@ class Fit:
             "epoch": self.epoch,
             "step": self.step,
             "loss": loss / examples,
-            "score": score / examples,
-            "learning_rate": rate,
         }
+        if self.task.score is not None:
+            row["score"] = score / examples
+        row["learning_rate"] = rate
         if self.validation is not None:
             row |= {f"validation_{key}": value for key, value in self._validate().metrics.items()}
         row["seconds"] = time.monotonic() - began
         return row
 
     def _one_step(self, step: Step) -> Tensor:
-        """Gradient of the batch, then one move of the weights; gives sums of losses and scores, examples."""
+        """Gradient of the batch, then one move of the weights; return sums of losses and scores, examples."""
         totals = torch.zeros(3, device=self.fabric.device)
         problem = None
         for number, chunk in enumerate(step.chunks):
@@ -202,8 +175,9 @@ class Fit:
                 losses, scores = self.task.loss(self.wrapped(chunk.surface), chunk, self.config)
                 self.fabric.backward(losses.sum() * step.share)
             if step.share:
+                score = losses.new_zeros(()) if scores is None else scores.sum()
                 totals += torch.stack(
-                    [losses.detach().sum(), scores.sum(), totals.new_tensor(float(len(losses)))]
+                    [losses.detach().sum(), score, totals.new_tensor(float(len(losses)))]
                 )
             if not math.isfinite(losses.sum().item()):
                 problem = problem or explain(self.model, chunk, losses, self.step + 1, self.epoch)
@@ -233,8 +207,10 @@ class Fit:
             with self._result():
                 found = run_evaluation(self.model, self.validation, self.task, quiet=True)
         evaluation: Evaluation = self.fabric.broadcast(found)
-        value = evaluation.metrics[self.task.metric]
-        if not self.best or value > self.best["value"]:
+        main = self.task.metrics[0]
+        value = evaluation.metrics[main.key]
+        sign = -1 if main.better == "less" else 1
+        if not self.best or sign * value > sign * self.best["value"]:
             self.best = {"epoch": self.epoch, "value": value}
             with self._result():
                 self.best_weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
@@ -270,7 +246,7 @@ class Fit:
             best=self.best,
             config=self._settings(),
         ).save(self.out)
-        write_csv(self.out / LOG, self.history)
+        write_log(self.out / LOG, self.history)
         self.fabric.barrier()
 
     def _gathered(self, rng: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -295,11 +271,13 @@ class Fit:
     def _restore(self, state: State) -> None:
         assert self.out is not None
         now, before = self._settings(), state.config
-        for part in now:
-            if now[part] != before.get(part):
+        for part, values in now.items():
+            known, changed = before.get(part), ""
+            if isinstance(values, dict) and isinstance(known, dict):
+                changed = ", ".join(key for key, value in values.items() if value != known.get(key))
+            elif values != known:
                 changed = part
-                if isinstance(now[part], dict):
-                    changed = ", ".join(key for key in now[part] if now[part][key] != before[part].get(key))
+            if changed:
                 raise CheckpointError(
                     f"{self.out} was begun with other settings ({changed}); resume with the same ones, or "
                     "choose another folder"
@@ -312,51 +290,9 @@ class Fit:
         self.epoch, self.step = state.epoch, state.step
         self.history, self.best = state.history, state.best
         if self.best:
-            self.best_weights = load_pretrained(self.out).state_dict()
+            self.best_weights = load(self.out).state_dict()
         rank = self.fabric.global_rank
         if f"{rank}/cpu" in state.rng:
             torch.set_rng_state(state.rng[f"{rank}/cpu"])
         if f"{rank}/cuda" in state.rng and self.fabric.device.type == "cuda":
             torch.cuda.set_rng_state(state.rng[f"{rank}/cuda"], self.fabric.device)
-
-
-def network_of(model: FCNet, rotations: int = 1) -> Network:
-    """The model as evaluation wants it: without gradients, outputs on the CPU in single precision.
-
-    Over several orientations of a shape, descriptors or probabilities are averaged; scores are then the
-    logarithms of these.
-    """
-    device = next(model.parameters()).device
-
-    def network(surface: Surface) -> Tensor:
-        with torch.no_grad():
-            found = [model(on_device(turned, device)).float() for turned in orientations(surface, rotations)]
-            if len(found) == 1 or model.config.head == "descriptors":
-                return torch.stack(found).mean(0).cpu()
-            return torch.stack(found).log_softmax(-1).logsumexp(0).cpu()
-
-    return network
-
-
-def run_evaluation(
-    model: FCNet,
-    data: Any,
-    task: Task,
-    *,
-    rotations: int = 1,
-    quiet: bool = False,
-    what: Callable[[str], str] = "Evaluating {}".format,
-) -> Evaluation:
-    """Try the model on every example of the data, one at a time, so that no batch size changes anything."""
-    before = model.training
-    model.eval()
-    try:
-        found = task.evaluate(
-            network_of(model, rotations),
-            data,
-            follow=lambda things: follow(things, what(task.name), quiet=quiet),
-        )
-    finally:
-        model.train(before)
-    found.rotations = rotations
-    return found

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from fieldconv.tasks.presets import TrainingConfig
+from fieldconv.tasks.base import TrainingConfig
 
 
 def make_optimiser(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Adam or AdamW over all weights, in one fused loop where the device has one."""
+    """Return Adam or AdamW over all weights, in one fused loop where the device has one."""
     kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     fused = all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)
@@ -21,7 +21,7 @@ def make_optimiser(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
 
 
 def learning_rate(config: TrainingConfig, step: int, steps: int) -> float:
-    """Of a step (from 0) out of so many; needs no memory of the steps before.
+    """Return the learning rate of one step, counted from 0; it needs no memory of the steps before.
 
     Examples
     --------

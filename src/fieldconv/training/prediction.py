@@ -3,94 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
-from fieldconv.geometry.mesh import Mesh, MeshError
-from fieldconv.surface import Surface
-from fieldconv.tasks.base import at_vertices, on_device, orientations
-
-if TYPE_CHECKING:
-    from fieldconv.models.fcnet import FCNet
+from fieldconv._io import write_array, write_csv
+from fieldconv.geometry.mesh import Mesh, MeshError, Repair
+from fieldconv.networks.base import Network
+from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import at_vertices, check_rotations
+from fieldconv.tasks import all_tasks, task_named
+from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.viz.colours import position_colours
 
 Shape = Mesh | str | Path
+SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What a network says about one mesh of V vertices.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        As it was given, or read.
-    labels : () or (V,) int64, or None
-        Class of the shape, or part or template vertex at each vertex; −1 at vertices that cannot be used.
-        None for networks that give descriptors.
-    scores : (C,) or (V, C) float32, or None
-        Class probabilities.
-    descriptors : (d,) or (V, d) float32
-        Descriptors, the bottleneck of a correspondence network, or magnitudes of the last vector features;
-        their mean for a classification network.
-    class_names : tuple of str
-    """
-
-    mesh: Mesh
-    labels: NDArray[np.int64] | None
-    scores: NDArray[np.float32] | None
-    descriptors: NDArray[np.float32]
-    class_names: tuple[str, ...] = ()
-
-
-def predict(model: FCNet, shape: Shape, *, rotations: int = 1) -> Prediction:
+def predict(
+    model: Network,
+    shape: Shape,
+    *,
+    rotations: int = 1,
+    descriptors: bool = True,
+    out: str | Path | None = None,
+    name: str | None = None,
+) -> Prediction:
     """Apply a network to a mesh, or mesh file, of any resolution and quality.
 
     Parameters
     ----------
-    model : FCNet
+    model : Network
     shape : Mesh or path
     rotations : int
         Average over this many orientations of the shape: itself, and turned. Only networks that see
         positions differ between them.
+    descriptors : bool
+        Whether descriptors are wanted, too.
+    out : path, optional
+        Folder to write the result to, in files called ``name``; by default the mesh's own name.
     """
+    check_rotations(rotations)
     mesh = shape if isinstance(shape, Mesh) else Mesh.load(shape)
-    try:
-        usable, new_vertex = mesh.validate(), None
-    except MeshError:
-        repair = mesh.repair()
-        usable, new_vertex = repair.mesh, repair.new_vertex
-    surface = Surface.from_mesh(usable, **model.config.surface_settings.to_dict())
-    scores, descriptors = _apply(model, surface, rotations)
-    if model.config.head == "classification":
-        return Prediction(mesh, scores.argmax(), scores, descriptors, model.class_names)  # type: ignore[arg-type]
-    descriptors = _at_vertices(surface, descriptors)
-    labels = None
-    if model.config.head == "labels":
-        scores = _at_vertices(surface, scores)
-        labels = scores.argmax(1)
-    if new_vertex is not None:  # back to the mesh as it was
-        lost = new_vertex < 0
-        descriptors = np.where(lost[:, None], 0, descriptors[new_vertex])
-        if labels is not None:
-            scores = np.where(lost[:, None], 0, scores[new_vertex])
-            labels = np.where(lost, -1, labels[new_vertex])
-    return Prediction(mesh, labels, scores if labels is not None else None, descriptors, model.class_names)
+    task = task_of(model)
+    usable, repair = _usable(mesh)
+    found = _predict_usable(model, task, usable, rotations, descriptors)
+    if repair is not None and task.head != "classification":
+        found = _back(found, repair.new_vertex)
+    found = replace(found, mesh=mesh)
+    if out is not None:
+        task.write(found, Path(out), name or mesh.name or "mesh", descriptors=descriptors)
+    return found
 
 
-def predict_labels(model: FCNet, shapes: Shape | Iterable[Shape]) -> Any:
-    """Labels (or descriptors, if the network gives these) of one shape, or a list for several."""
+def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
+    """Return the labels, values or descriptors of one shape, or a list for several."""
     if shapes is None or isinstance(shapes, np.ndarray):
         raise TypeError(f"cannot predict on {type(shapes).__name__}; give a Mesh, a file, or several of them")
     if not isinstance(shapes, Mesh | str | Path):
-        return [predict_labels(model, shape) for shape in shapes]
-    found = predict(model, shapes)
-    return found.descriptors if found.labels is None else found.labels
+        return [answers(model, shape) for shape in shapes]
+    return predict(model, shapes).answer
+
+
+def task_of(model: Network) -> Task:
+    """Return the task a network was trained for; for an untrained one a task that its head suits."""
+    if model.task is not None:
+        return task_named(model.task)
+    fitting = [task for task in all_tasks() if task.head == model.config.head and not task.one_template]
+    return max(fitting, key=lambda task: task.default_outputs is None)
 
 
 class Match(NamedTuple):
@@ -108,76 +93,113 @@ class Match(NamedTuple):
     confidence: NDArray[np.float64]
 
 
-def match(model: FCNet, a: Shape, b: Shape) -> Match:
+def match(model: Network, a: Shape, b: Shape, *, out: str | Path | None = None) -> Match:
     """Map every vertex of A to B: by the nearest descriptor, or by way of the template.
 
     Parameters
     ----------
-    model : FCNet
-        Trained for matching or correspondence.
+    model : Network
+        Trained for a task that can match, such as matching or correspondence.
     a, b : Mesh or path
+    out : path, optional
+        Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
     """
-    if model.config.head != "descriptors" and model.task != "correspondence":
+    task = task_of(model)
+    if type(task).correspond is Task.correspond:
+        able = [other.name for other in all_tasks() if type(other).correspond is not Task.correspond]
         raise ValueError(
-            f"a network for {model.task or model.config.head} cannot match shapes; train one for matching or "
-            "correspondence"
+            f"a network for {model.task or model.config.head} cannot match shapes; train one for "
+            f"{' or '.join(sorted(able, reverse=True))}"
         )
     meshes = [shape if isinstance(shape, Mesh) else Mesh.load(shape) for shape in (a, b)]
-    repairs = [mesh.repair() if mesh._problem else None for mesh in meshes]
-    usable = [mesh if repair is None else repair.mesh for mesh, repair in zip(meshes, repairs, strict=True)]
-    surfaces = [Surface.from_mesh(mesh, **model.config.surface_settings.to_dict()) for mesh in usable]
-    scores, descriptors = zip(*(_apply(model, surface, 1) for surface in surfaces), strict=True)
-    if model.config.head == "descriptors":
-        one, two = (_at_vertices(s, d) for s, d in zip(surfaces, descriptors, strict=True))
-        there, back = _nearest(two, one), _nearest(one, two)
-    else:
-        one, two = (_at_vertices(s, v) for s, v in zip(surfaces, scores, strict=True))
-        there, back = two.argmax(0)[one.argmax(1)], one.argmax(0)[two.argmax(1)]
-    positions = usable[0].normalised().vertices
+    (one, repair_a), (two, repair_b) = (_usable(mesh) for mesh in meshes)
+    first, second = (_predict_usable(model, task, mesh, 1, True) for mesh in (one, two))
+    there, back = task.correspond(first, second), task.correspond(second, first)
+    positions = one.normalised().vertices
     away = np.linalg.norm(positions - positions[back[there]], axis=1)
-    confidence = np.exp(-away / 0.1)
-    if repairs[1] is not None:
-        there = repairs[1].vertex_map[there]
-    if repairs[0] is not None:
-        new, lost = repairs[0].new_vertex, repairs[0].new_vertex < 0
+    confidence = np.exp(-away / SURE)
+    if repair_b is not None:
+        there = repair_b.vertex_map[there]
+    if repair_a is not None:
+        new, lost = repair_a.new_vertex, repair_a.new_vertex < 0
         there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
-    return Match(there.astype(np.int64), confidence)
+    found = Match(there.astype(np.int64), confidence)
+    if out is not None:
+        _write_match(found, meshes, Path(out))
+    return found
 
 
-def _apply(model: FCNet, surface: Surface, rotations: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Mean probabilities and mean descriptors over orientations, at the samples (or of the shape)."""
-    weights = next(model.parameters())
-    if weights.dtype != torch.float32:
-        raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
-    before, device = model.training, weights.device
-    model.eval()
-    scores, descriptors = [], []
-    try:
-        with torch.no_grad():
-            for turned in orientations(surface, rotations):
-                turned = on_device(turned, device)
-                x = model.features(turned)
-                outputs = model.head(x, turned).float()
-                if model.config.head == "descriptors":
-                    described = outputs
-                elif model.config.bottleneck is not None and model.config.head == "labels":
-                    described = model._label_head("bottleneck").block(x, turned)
-                else:
-                    described = x.abs()
-                    if model.config.head == "classification":
-                        described = described.mean(0)
-                        outputs = outputs[0]
-                scores.append(outputs.softmax(-1).cpu().numpy())
-                descriptors.append(described.float().cpu().numpy())
-    finally:
-        model.train(before)
-    return np.mean(scores, 0), np.mean(descriptors, 0)
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return the same names, later copies with a number, so that files do not replace each other.
 
-
-def _nearest(points: NDArray[np.float32], queries: NDArray[np.float32]) -> NDArray[np.int64]:
-    return np.asarray(cKDTree(points).query(queries)[1], np.int64)
-
-
-def _at_vertices(surface: Surface, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    result: NDArray[np.float32] = at_vertices(surface, torch.from_numpy(values)).numpy()
+    Examples
+    --------
+    >>> distinct(["cat", "dog", "cat"])
+    ['cat', 'dog', 'cat-2']
+    """
+    given = list(names)
+    seen: dict[str, int] = {}
+    taken, result = set(given), []
+    for name in given:
+        seen[name] = seen.get(name, 0) + 1
+        new = name
+        while seen[name] > 1 and new in taken:
+            new = f"{name}-{seen[name]}"
+            seen[name] += new in taken
+        taken.add(new)
+        result.append(new)
     return result
+
+
+def _usable(mesh: Mesh) -> tuple[Mesh, Repair | None]:
+    """A mesh that can be prepared, and what was done if it had to be repaired."""
+    try:
+        return mesh.validate(), None
+    except MeshError:
+        repair = mesh.repair()
+        return repair.mesh, repair
+
+
+def _predict_usable(
+    model: Network, task: Task, mesh: Mesh, rotations: int, descriptors: bool
+) -> Prediction:
+    weights = next(model.parameters(), None)
+    if weights is not None and weights.dtype != torch.float32:
+        raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
+    surface = Surface.from_mesh(mesh, **model.config.surface_settings.to_dict())
+    outputs = NetworkOutputs(model, task, rotations)
+    with evaluation_mode(model):
+        if descriptors:
+            raw, described = outputs.with_descriptors(surface)
+        else:
+            raw, described = outputs(surface), None
+    if described is not None and described.ndim == 2:
+        described = at_vertices(surface, torch.from_numpy(described)).numpy()
+    found = task.decode(raw, surface)
+    return Prediction(
+        mesh, found.labels, found.scores, described, model.class_names, found.values, model.template
+    )
+
+
+def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
+    """What was found about a repaired mesh, at the vertices of the mesh as it was."""
+    moved = Decoded(found.labels, found.scores, found.values).at(new_vertex)
+    described = found.descriptors
+    if described is not None and described.ndim == 2:
+        described = np.where((new_vertex < 0)[:, None], 0, described[new_vertex])
+    return replace(found, descriptors=described, **moved._asdict())
+
+
+def _write_match(found: Match, meshes: list[Mesh], out: Path) -> None:
+    target, confidence = found
+    write_array(out / "map.npy", target)
+    rows = zip(range(len(target)), target.tolist(), (f"{c:.4f}" for c in confidence), strict=True)
+    write_csv(out / "map.csv", ["vertex", "match", "confidence"], rows)
+    colours = meshes[1].vertex_colours
+    if colours is None:
+        colours = position_colours(meshes[1].vertices)
+    carried = np.where((target >= 0)[:, None], colours[target], 128)
+    names = distinct(mesh.name or "mesh" for mesh in meshes)
+    data = {"match": target, "confidence": confidence}
+    Mesh(meshes[0].vertices, meshes[0].faces, names[0], carried, vertex_data=data).save(out / f"{names[0]}.ply")
+    Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours).save(out / f"{names[1]}.ply")

@@ -11,15 +11,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from fieldconv.tasks.wording import number, words
+from fieldconv.tasks.base import Task
+from fieldconv.viz.metric import metric_of
 
 
-def spoken(seconds: float) -> str:
-    """A duration in words.
+def duration(seconds: float) -> str:
+    """Return a duration in words.
 
     Examples
     --------
-    >>> spoken(7.25), spoken(125), spoken(7300)
+    >>> duration(7.25), duration(125), duration(7300)
     ('7.2 s', '2 min 5 s', '2 h 1 min')
     """
     if seconds < 60:
@@ -31,7 +32,11 @@ def spoken(seconds: float) -> str:
 class TrainingProgress:
     """Shows epoch, step, loss, metric and time left."""
 
-    def __init__(self, epochs: int, steps: int, *, done: int = 0, quiet: bool = False) -> None:
+    def __init__(
+        self, task: Task, epochs: int, steps: int, *, done: int = 0, quiet: bool = False
+    ) -> None:
+        self.score = task.score
+        self.known = {metric.key: metric for metric in task.metrics}
         self.console = Console(stderr=True, quiet=quiet)
         self.epochs, self.steps, self.first = epochs, steps, done
         self._began = time.monotonic()
@@ -70,7 +75,7 @@ class TrainingProgress:
                 self._bar,
                 completed=step,
                 epoch=f"{epoch}/{self.epochs}",
-                numbers=f"loss {loss:.4f}  {100 * score:.1f} %",
+                numbers=f"loss {loss:.4f}" + (f"  {self.score.text(score)}" if self.score else ""),
             )
 
     def epoch(self, row: dict[str, Any]) -> None:
@@ -78,11 +83,14 @@ class TrainingProgress:
         done = row["epoch"] - self.first
         left = (self.epochs - row["epoch"]) * (time.monotonic() - self._began) / max(done, 1)
         parts = [f"epoch {row['epoch']:>{len(str(self.epochs))}}/{self.epochs}", f"loss {row['loss']:.4f}"]
-        parts.append(f"training {100 * row['score']:.1f} %")
-        parts += [f"{words(k)} {number(k, v)}" for k, v in row.items() if k.startswith("validation_")]
-        parts.append(spoken(row["seconds"]))
+        if self.score is not None:
+            parts.append(f"{self.score.words} {self.score.text(row['score'])}")
+        found = {key: value for key, value in row.items() if key.startswith("validation_")}
+        for metric, value in ((metric_of(key, self.known), value) for key, value in found.items()):
+            parts.append(f"{metric.words} {metric.text(value)}")
+        parts.append(duration(row["seconds"]))
         if row["epoch"] < self.epochs:
-            parts.append(f"{spoken(left)} left")
+            parts.append(f"{duration(left)} left")
         self.console.print("  ".join(parts), highlight=False, markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
@@ -92,7 +100,7 @@ class TrainingProgress:
 def follow(
     things: Iterable[Any], what: str, *, total: int | None = None, quiet: bool = False
 ) -> Iterator[Any]:
-    """The same things, with a bar in a terminal."""
+    """Yield the same things, with a bar in a terminal."""
     from rich.progress import track
 
     console = Console(stderr=True)

@@ -4,49 +4,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fieldconv._io import atomic_path
-from fieldconv.models.config import FCNetConfig, Preset, Task
-from fieldconv.settings import checked
-from fieldconv.tasks.presets import Machine, TrainingConfig
+from fieldconv._checked import checked, field_types
+from fieldconv._io import read_text, write_text
+from fieldconv.datasets.source import DataSource
+from fieldconv.networks import network_named
+from fieldconv.networks.base import NetworkConfig
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import TrainingConfig
 
 FILE = "run.yaml"
+NETWORK = "fcnet"
+"""The network that is trained if none is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataSource:
-    """Where the meshes come from: a folder, or embedded creatures if there is none."""
+class Machine:
+    """Where and how a run is computed; see Lightning Fabric for all that can be said here."""
 
-    data: str | None = None
-    """Folder of a benchmark or of your own meshes; embedded creatures if not given."""
-    hold_out: str | None = None
-    """Train without these and test on them: numbers such as 70:80, a pattern of names such as *scape*, or a
-    share such as 10% drawn at random. Of pairs, those of two such shapes are tested."""
-    split_seed: int = 0
-    """Draws the test part where a set does not say what it is."""
-    meshes: int | None = None
-    """Number of embedded creatures to train on, and a fifth as many to test on."""
-    vertices: int = 1000
-    """Of each embedded creature."""
-    species: tuple[str, ...] | None = None
-    """Of embedded creatures; all if not given, for correspondence quadruped."""
-    difficulty: str = "clean"
-    """Of embedded creatures: clean, posed, noise, holes, hard …"""
+    accelerator: str = "auto"
+    """cpu, cuda, or auto for cuda if there is one."""
+    devices: str = "1"
+    """How many processes or GPUs; with torchrun as many as it starts on a machine."""
+    strategy: str = "auto"
+    """ddp for several processes."""
+    num_nodes: int = 1
+    """Machines."""
+    precision: str = "32-true"
+    """32-true, or bf16-mixed for GPUs."""
+    threads: int | None = None
+    """CPU threads of each process; None leaves it to torch."""
 
     def __post_init__(self) -> None:
-        if self.meshes is not None and self.meshes < 1:
-            raise ValueError(f"meshes is {self.meshes}; give a whole number from 1 up")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> DataSource:
-        """From what a file holds, in which a tuple is a list."""
-        plain = checked(cls, values)
-        if plain.get("species") is not None:
-            plain["species"] = tuple(plain["species"])
-        return cls(**plain)
+        if "64" in self.precision:
+            raise ValueError("precision is 64-true; surfaces are of single precision, choose 32-true or less")
+        for name in ("num_nodes", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; give a whole number from 1 up")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,59 +58,71 @@ class RunSettings:
     (3, 2, 0.2)
     """
 
-    task: Task
-    preset: Preset
+    task: str
+    preset: str
+    network_name: str = NETWORK
     source: DataSource = field(default_factory=DataSource)
-    network: FCNetConfig
+    network: NetworkConfig
     training: TrainingConfig
     machine: Machine = field(default_factory=Machine)
 
     @classmethod
     def assemble(
         cls,
-        task: Task,
+        task: str,
         *,
-        preset: Preset | None = None,
+        preset: str | None = None,
+        network: str | None = None,
         file: str | Path | None = None,
         changes: Mapping[str, Any] | None = None,
     ) -> RunSettings:
-        """The preset, changed by the file, changed by ``changes``, which are fields of any part."""
+        """Return the preset, changed by the file, changed by ``changes``, which are fields of any part."""
         content = read_settings(file) if file is not None else {}
         if content.get("task", task) != task:
             raise ValueError(f"{file} is for {content['task']}, not {task}")
         preset = preset or content.get("preset", "default")
+        name = network or content.get("network_name", NETWORK)
+        kind, config = task_named(task), network_named(name).Config
         parts: dict[str, dict[str, Any]] = {}
         left = dict(changes or {})
-        for part, kind in PARTS.items():
-            names = {f.name for f in fields(kind)}
-            parts[part] = {**content.get(part, {}), **{k: left.pop(k) for k in list(left) if k in names}}
+        kinds = {"source": DataSource, "network": config, "training": kind.Config, "machine": Machine}
+        for part, known in kinds.items():
+            given = content.get(part, {}) if part != "network" or name == _network_of(content) else {}
+            own = {key: left.pop(key) for key in list(left) if key in field_types(known)}
+            parts[part] = {**given, **own}
         if left:
             raise ValueError(f"unknown setting {sorted(left)[0]!r}")
-        outputs = parts["network"].pop("outputs", 1)  # the data knows better
+        classes = parts["network"].pop("outputs", None) or kind.default_outputs or 1  # the data knows better
         source = DataSource.from_dict(parts["source"])
         if source.data is None and preset != "paper" and "radius" not in parts["network"]:
-            parts["network"]["radius"] = creature_radius(task, source.vertices)
+            if "radius" in field_types(config):
+                meant = kind.preset("default").radius_for(source.vertices)
+                parts["network"]["radius"] = meant
         return cls(
             task=task,
             preset=preset,
+            network_name=name,
             source=source,
-            network=FCNetConfig.for_task(task, preset=preset, outputs=outputs, **parts["network"])
-            if task != "matching"
-            else FCNetConfig.for_task(task, preset=preset, **parts["network"]),
-            training=TrainingConfig.for_task(task, preset=preset, **parts["training"]),
-            machine=Machine(**parts["machine"]),
+            network=kind.network_config(
+                config, network=name, classes=classes, preset=preset, **parts["network"]
+            ),
+            training=kind.training_config(preset=preset, **parts["training"]),
+            machine=Machine(**checked(Machine, parts["machine"])),
         )
 
-    def with_outputs(self, outputs: int) -> RunSettings:
-        """The same with as many network outputs as the data has targets."""
+    def with_outputs(self, outputs: int | None) -> RunSettings:
+        """Return the same with as many network outputs as the data has targets; None leaves them."""
+        if outputs is None:
+            return self
         return replace(self, network=self.network.changed(outputs=outputs))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON and YAML can hold."""
+        """Return plain values that JSON and YAML can hold."""
         return {
             "task": self.task,
             "preset": self.preset,
-            "source": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self.source).items()},
+            "network_name": self.network_name,
+            "source": self.source.to_dict(),
             "network": self.network.to_dict(),
             "training": self.training.to_dict(),
             "machine": asdict(self.machine),
@@ -122,56 +132,54 @@ class RunSettings:
         """Write YAML that ``--config`` reads."""
         import yaml
 
-        with atomic_path(path) as temporary:
-            temporary.write_text(yaml.safe_dump(self.to_dict(), sort_keys=False))
+        write_text(path, yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
 
 
-def creature_radius(task: Task, vertices: int) -> float:
-    """The radius of the task, larger if creatures are coarser than the meshes it was chosen for.
-
-    Examples
-    --------
-    >>> creature_radius("correspondence", 5000), round(creature_radius("correspondence", 1000), 2)
-    (0.075, 0.17)
-    """
-    radius, meant = {"correspondence": (0.075, 5000), "matching": (0.1, 2048)}.get(task, (0.2, 1000))
-    return float(radius * max(1.0, meant / vertices) ** 0.5)
+WHOLE = ("task", "preset", "network_name")
+PARTS = ("source", "network", "training", "machine")
 
 
-PARTS: dict[str, type[Any]] = {
-    "source": DataSource,
-    "network": FCNetConfig,
-    "training": TrainingConfig,
-    "machine": Machine,
-}
+def _network_of(content: Mapping[str, Any]) -> str:
+    return str(content.get("network_name", NETWORK))
 
 
 def read_settings(path: str | Path) -> dict[str, Any]:
-    """The content of a YAML or JSON file of settings, its names checked."""
+    """Return the content of a YAML or JSON file of settings, its names checked."""
     import yaml
 
-    text = Path(path).read_text()
+    text = read_text(path)
     try:
         content = json.loads(text) if str(path).endswith(".json") else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError) as error:
         raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path} holds no settings; expected some of task, preset, {', '.join(PARTS)}")
+        raise ValueError(f"{path} holds no settings; expected some of {', '.join((*WHOLE, *PARTS))}")
     content = {key: value for key, value in content.items() if value is not None}
-    unknown = sorted(set(content) - {"task", "preset", *PARTS})
+    unknown = sorted(set(map(str, content)) - {*WHOLE, *PARTS})
     if unknown:
-        raise ValueError(
-            f"{path}: unknown part {unknown[0]!r}; choose among task, preset, {', '.join(PARTS)}"
-        )
+        raise ValueError(f"{path}: unknown part {unknown[0]!r}; choose among {', '.join((*WHOLE, *PARTS))}")
     machine = content.get("machine")
     if isinstance(machine, dict) and isinstance(machine.get("devices"), int):
         content["machine"] = {**machine, "devices": str(machine["devices"])}  # as one writes it in YAML
-    for part, kind in PARTS.items():
+    for part in PARTS:
         values = content.get(part, {})
         if not isinstance(values, dict):
             raise ValueError(f"{path}: {part} is {values!r}; give its settings, by their names")
         try:
-            checked(kind, values)
+            _check_part(part, values, content)
         except ValueError as error:
             raise ValueError(f"{path}: {part}: {error}") from None
     return content
+
+
+def _check_part(part: str, values: Mapping[str, Any], content: Mapping[str, Any]) -> None:
+    """Raise ValueError if a part of a settings file has unknown names or wrong types."""
+    if part == "source":
+        checked(DataSource, values)
+    elif part == "machine":
+        checked(Machine, values)
+    elif part == "network":
+        checked(network_named(_network_of(content)).Config, values)
+    else:
+        kind = task_named(str(content["task"])).Config if "task" in content else TrainingConfig
+        kind.from_dict({**asdict(kind()), **values})

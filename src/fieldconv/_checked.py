@@ -1,0 +1,81 @@
+"""Dataclasses of plain values, as files hold them: known names, right types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+
+def checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for the fields of a dataclass; raise ValueError for unknown names and wrong types.
+
+    Lists become tuples where the field is a tuple.
+
+    Examples
+    --------
+    >>> from fieldconv.surface.settings import SurfaceSettings
+    >>> checked(SurfaceSettings, {"radius": "far"})
+    Traceback (most recent call last):
+    ValueError: radius is 'far'; give a number
+    """
+    types = field_types(kind)
+    plain = {}
+    for name, value in values.items():
+        if name not in types:
+            raise ValueError(f"unknown setting {name!r}; choose among {', '.join(types)}")
+        if not _fits(value, types[name]):
+            verb = "choose" if get_origin(types[name]) is Literal else "give"
+            raise ValueError(f"{name} is {value!r}; {verb} {_expected(types[name])}")
+        plain[name] = tuple(value) if isinstance(value, list) else value
+    return plain
+
+
+def field_types(kind: type[Any]) -> dict[str, Any]:
+    """Return the type of each field of a dataclass, by its name."""
+    hints = get_type_hints(kind)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+
+
+def check_words(values: object, **choices: tuple[str, ...]) -> None:
+    """Raise ValueError if a field of ``values`` is none of its choices."""
+    for name, words in choices.items():
+        if getattr(values, name) not in words:
+            raise ValueError(f"{name} is {getattr(values, name)!r}; choose one of {', '.join(words)}")
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Raise ValueError if a value is not a whole number from ``least`` up."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}; give a whole number from {least} up")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    options, origin = get_args(kind), get_origin(kind)
+    if origin is Literal:
+        return value in options
+    if origin in (UnionType, Union):
+        return any(_fits(value, option) for option in options)
+    if origin is tuple:
+        return isinstance(value, list | tuple) and all(_fits(entry, options[0]) for entry in value)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+def _expected(kind: Any) -> str:
+    options, origin = get_args(kind), get_origin(kind)
+    if origin is Literal:
+        return f"one of {', '.join(options)}"
+    if origin in (UnionType, Union):
+        return " or ".join(_expected(option) for option in options)
+    if origin is tuple:
+        return f"a list, of which each is {_expected(options[0])}"
+    names = {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "text",
+        NoneType: "nothing",
+    }
+    return names[kind]

@@ -1,0 +1,29 @@
+"""Names of a package that are loaded when they are first used, so that nobody waits for what is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    homes : mapping of str to str
+        The module of each name, seen from the package or whole; an empty one for a submodule itself.
+    """
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not homes[name]:
+            return import_module(f"{package}.{name}")
+        home = homes[name] if homes[name].startswith("fieldconv.") else f"{package}.{homes[name]}"
+        return getattr(import_module(home), name)
+
+    return get, lambda: sorted(homes)

@@ -1,0 +1,92 @@
+"""Open sets of named things: those of the package, of other people's packages, and of one's own script."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+Kind = TypeVar("Kind")
+
+
+class Registry(Generic[Kind]):
+    """Classes that are found by name and loaded only when they are asked for.
+
+    Every module (or subpackage) of ``package`` that is not in ``helpers`` holds one of them, under its own
+    name; other packages add theirs with entry points of the group ``package``; `register` adds one at once.
+
+    Parameters
+    ----------
+    what : str
+        What they are, for messages: "task".
+    package : str
+        The package that holds our own, and the name of the group of entry points.
+    base : callable () -> type
+        Gives the class that all of them are subclasses of.
+    helpers : iterable of str
+        Modules of the package that hold something else.
+    """
+
+    def __init__(
+        self, what: str, package: str, base: Callable[[], type[Kind]], *, helpers: Iterable[str]
+    ) -> None:
+        self.what, self.package, self._base = what, package, base
+        self._helpers = set(helpers)
+        self._added: dict[str, type[Kind]] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of all of them, sorted."""
+        return sorted({*self._own(), *self._foreign(), *self._added})
+
+    def get(self, name: str) -> type[Kind]:
+        """Return the class of that name; raise ValueError with the nearest names if there is none."""
+        if name in self._added:
+            return self._added[name]
+        if name in self._own():
+            home = f"{self.package}.{self._own()[name]}"
+            here = (value for value in vars(import_module(home)).values() if isinstance(value, type))
+            return next(
+                kind for kind in here if issubclass(kind, self._base()) and kind.__module__.startswith(home)
+            )
+        if name in self._foreign():
+            return self._checked(name, self._foreign()[name])
+        near = difflib.get_close_matches(str(name), self.names(), 1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(self.names())}"
+        raise ValueError(f"unknown {self.what} {name!r}; {hint}")
+
+    def register(self, thing: type[Kind]) -> type[Kind]:
+        """Add a class for the rest of this process; a decorator, too. It goes by its attribute ``name``."""
+        self._added[thing.name] = thing  # type: ignore[attr-defined]
+        return thing
+
+    def all(self) -> list[type[Kind]]:
+        """Return every class, sorted by name; those of other packages that fail to load are left out."""
+        found = []
+        for name in self.names():
+            try:
+                found.append(self.get(name))
+            except ValueError:
+                if name in self._own():
+                    raise
+        return found
+
+    def _own(self) -> dict[str, str]:
+        """Name → module: a file body_points.py holds body-points."""
+        folder = import_module(self.package).__path__
+        modules = (entry.name for entry in pkgutil.iter_modules(folder))
+        return {name.replace("_", "-"): name for name in modules if name not in self._helpers}
+
+    def _foreign(self) -> dict[str, Any]:
+        return {entry.name: entry for entry in entry_points(group=self.package)}
+
+    def _checked(self, name: str, entry: Any) -> type[Kind]:
+        try:
+            found = entry.load()
+        except Exception as error:  # whatever goes wrong in somebody else's package
+            raise ValueError(f"the {self.what} {name!r} ({entry.value}) cannot be loaded: {error}") from error
+        if not (isinstance(found, type) and issubclass(found, self._base())):
+            raise ValueError(f"{entry.value} is no {self.what}: expected a subclass of {self._base().__name__}")
+        return found

@@ -1,0 +1,155 @@
+"""Remeshed FAUST: 100 bodies of about 5,000 vertices, each with its own triangulation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
+from fieldconv.folders.collection import (
+    Collection,
+    Ints,
+    Item,
+    Sample,
+    fill_geodesically,
+    first_preimage,
+    load_mesh,
+    mesh_files,
+)
+from fieldconv.folders.labels import read_vertex_map
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.splits import check_split
+
+HINT = (
+    "The set is laid out as shapes/tr_reg_000.off … tr_reg_099.off and corres/tr_reg_000.vts …; it can be "
+    "had from github.com/llorz/SGA18_orientation_BCICP_dataset and github.com/LIX-shape-analysis/GeomFmaps."
+)
+TRAIN, TEST = range(80), range(80, 100)
+
+
+def read_faust(
+    root: str | Path, *, split: str = "train", indices: Iterable[int] | None = None, template: int = 0
+) -> Collection:
+    """Read the folder ``root``.
+
+    Line k of every ``.vts`` file names (from 1) the vertex of that shape at the same point of the body. So
+    the target of vertex v is the template's entry in the line in which the shape's entry is v (the first
+    such line). Vertices no line names take the target of the geodesically nearest one that is named.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+        Shapes 0–79, shapes 80–99, all that are there.
+    indices : iterable of int, optional
+        These shapes instead, such as ``range(70)`` to train and ``range(70, 80)`` to validate.
+    template : int
+        The shape whose vertices are the targets.
+    """
+    check_split(split)
+    root = Path(root)
+    problems: list[str] = []
+    shapes = {_number(path): path for path in mesh_files(root / "shapes") if _number(path) >= 0}
+    if not shapes:
+        problems.append("no shapes/tr_reg_*.off" if root.is_dir() else "no such folder")
+    wanted = sorted(shapes) if split == "all" else TRAIN if split == "train" else TEST
+    items: list[Item] = []
+    template_path = shapes.get(template)
+    template_map = root / "corres" / f"{template_path.stem}.vts" if template_path else Path()
+    if shapes and template_path is None:
+        problems.append(f"the template shapes/tr_reg_{template:03d}.off is missing")
+    elif template_path and not template_map.is_file():
+        problems.append(f"corres/{template_map.name}, the map of the template, is missing")
+    for number in sorted(set(indices)) if indices is not None else wanted:
+        path = shapes.get(number)
+        if path is None:
+            if shapes:
+                problems.append(f"shapes/tr_reg_{number:03d}.off is missing")
+            continue
+        map_path = root / "corres" / f"{path.stem}.vts"
+        if not map_path.is_file():
+            problems.append(f"{path.relative_to(root)}: its ground truth corres/{map_path.name} is missing")
+        elif template_path is not None:
+            read = partial(_read, path, map_path, template_path, template_map)
+            items.append(Item(path.relative_to(root).as_posix(), read, group="faust"))
+    return Collection(
+        f"remeshed FAUST in {root}",
+        "correspondence",
+        tuple(items),
+        template=partial(load_mesh, template_path) if template_path else None,
+        problems=tuple(problems),
+        hint=HINT if problems else "",
+    )
+
+
+class FAUST(Benchmark):
+    """Remeshed FAUST, 100 bodies: correspondence with the vertices of a template.
+
+    Laid out as ``shapes/tr_reg_000.off`` … and ``corres/tr_reg_000.vts`` …
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+        Shapes 0–79, shapes 80–99, all there are.
+    indices : iterable of int, optional
+        These shapes instead of a split.
+    template : int
+        The shape whose vertices are the targets.
+    **options
+        As for `SurfaceDataset`.
+    """
+
+    key, title, task_name = "faust", "remeshed FAUST", "correspondence"
+    published = Published("within_0.05", "published as curves only")
+
+    def __init__(
+        self,
+        root: str | Path,
+        *,
+        split: Split = "train",
+        indices: Iterable[int] | None = None,
+        template: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(read_faust(root, split=split, indices=indices, template=template), **options)
+
+    @staticmethod
+    def detect(root: Path) -> bool:
+        """Whether the folder has this layout."""
+        return (root / "shapes").is_dir() and (root / "corres").is_dir()
+
+    read = staticmethod(read_faust)
+
+
+def _number(path: Path) -> int:
+    digits = re.search(r"(\d+)$", path.stem)
+    return int(digits[1]) if digits else -1
+
+
+def _read(path: Path, map_path: Path, template_path: Path, template_map: Path) -> Sample:
+    mesh = load_mesh(path)
+    ids = read_vertex_map(map_path, num_targets=len(mesh.vertices), base=1)
+    template_ids = read_vertex_map(template_map, base=1)
+    if len(ids) != len(template_ids):
+        raise DatasetError(
+            str(map_path), [f"has {len(ids)} lines; expected {len(template_ids)}, as in {template_map.name}"]
+        )
+    return Sample(mesh, fill_geodesically(mesh, compose(ids, template_ids, len(mesh.vertices))))
+
+
+def compose(ids: Ints, template_ids: Ints, num_vertices: int) -> Ints:
+    """(V,) the template's vertex at each vertex of a shape, −1 where no line names it.
+
+    Examples
+    --------
+    >>> compose(np.array([3, 0, 3]), np.array([7, 8, 9]), 4).tolist()
+    [8, -1, -1, 7]
+    """
+    line = first_preimage(ids, num_vertices)
+    return np.where(line >= 0, template_ids[line], -1)

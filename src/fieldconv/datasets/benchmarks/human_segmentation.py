@@ -1,0 +1,190 @@
+"""Composite human segmentation set (Adobe, FAUST, MIT, SCAPE to train on, SHREC'07 to test).
+
+Two layouts:
+
+- reduced to 1,500 faces: ``train/``, ``test/``, and edge labels 1…8 in ``seg/<name>.eseg``; labels of
+  vertices or faces in ``seg/<name>.txt``, ``.seg``, ``.npy`` or ``.csv`` do as well, at any resolution;
+- full resolution as published: ``meshes/{train,test}/<source>/…`` and face labels in ``segs/{train,test}/…``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
+from fieldconv.folders.collection import (
+    Collection,
+    Item,
+    Sample,
+    load_mesh,
+    mesh_files,
+    natural_order,
+)
+from fieldconv.folders.labels import LABEL_SUFFIXES, read_integers, vertex_labels
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.splits import check_split
+from fieldconv.geometry.meshfiles import MESH_SUFFIXES
+
+PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot")
+HINT = (
+    "The set is laid out as train/, test/ and seg/<name>.eseg (1,500 faces, from MeshCNN: "
+    "github.com/ranahanocka/MeshCNN, scripts/human_seg) or as meshes/ and segs/ (full resolution: "
+    "github.com/Haggaim/ToricCNN)."
+)
+
+
+def _is_full(root: Path) -> bool:
+    return (root / "meshes").is_dir() and (root / "segs").is_dir()
+
+
+def read_human_seg(root: str | Path, *, split: str = "train", hold_out: Sequence[str] = ()) -> Collection:
+    """Read the folder ``root``.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+        As published; "all" is what is there.
+    hold_out : sequence of str
+        Sources of the training set (MIT, adobe, faust, scape) to leave out of it. They then are the test
+        split, instead of the published one: bodies of a kind never seen in training.
+    """
+    check_split(split)
+    root = Path(root)
+    problems: list[str] = []
+    items: list[Item] = []
+    held = {source.lower() for source in hold_out}
+    sides = ("train",) if held else ("train", "test") if split == "all" else (split,)
+    found = [body for side in sides for body in _bodies(root, side)]
+    if not root.is_dir():
+        problems.append("no such folder")
+    elif not _is_full(root) and not (root / "seg").is_dir():
+        problems.append("neither seg/ (1,500-face layout) nor meshes/ and segs/ (full-resolution layout)")
+    elif not found:
+        problems.append(f"no meshes in {'meshes/' * _is_full(root)}{sides[0]}/")
+    sources = {body.source for body in found}
+    for source in sorted(held - sources):
+        problems.append(
+            f"no meshes of the held-out source {source!r}; there are {', '.join(sorted(sources))}"
+        )
+    for path, source, candidates in found:
+        if held and split != "all" and (source in held) != (split == "test"):
+            continue
+        name = path.relative_to(root).as_posix()
+        labels = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if labels is None:
+            expected = " or ".join(str(candidate.relative_to(root)) for candidate in candidates[:2])
+            problems.append(f"{name}: no labels; expected {expected}")
+        else:
+            items.append(Item(name, partial(_read, path, labels), group=source))
+    return Collection(
+        f"human segmentation set in {root}",
+        "segmentation",
+        tuple(items),
+        class_names=PARTS,
+        problems=tuple(problems),
+        hint=HINT if problems else "",
+    )
+
+
+class HumanSegmentation(Benchmark):
+    """The composite human segmentation set, 8 parts: segmentation.
+
+    Laid out as ``train/``, ``test/`` and ``seg/<name>.eseg`` (1,500 faces), or as ``meshes/`` and ``segs/``
+    (full resolution). Labels of edges and faces become labels of vertices by a vote weighted by area.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+    hold_out : sequence of str
+        Sources (MIT, adobe, faust, scape) to leave out of the training split; they are then the test split.
+    **options
+        As for `SurfaceDataset`.
+    """
+
+    key, title, task_name = "human_seg", "human segmentation set", "segmentation"
+    published = Published(
+        "accuracy",
+        "test bodies of SHREC'07",
+        (
+            ("Field convolutions (paper)", 0.929),
+            ("MeshWalker", 0.927),
+            ("MeshCNN", 0.923),
+            ("DiffusionNet", 0.915),
+            ("HSN", 0.911),
+            ("SNGC", 0.910),
+            ("PointNet++", 0.908),
+        ),
+    )
+
+    def __init__(
+        self, root: str | Path, *, split: Split = "train", hold_out: Sequence[str] = (), **options: Any
+    ) -> None:
+        super().__init__(read_human_seg(root, split=split, hold_out=hold_out), **options)
+
+    @staticmethod
+    def detect(root: Path) -> bool:
+        """Whether the folder has one of the two layouts."""
+        return any((root / "seg").glob("*.eseg")) or _is_full(root)
+
+    read = staticmethod(read_human_seg)
+
+
+class _Body(NamedTuple):
+    """A mesh, the set it comes from, and the files that its labels may be in."""
+
+    path: Path
+    source: str
+    labels: list[Path]
+
+
+def _bodies(root: Path, side: str) -> list[_Body]:
+    if not _is_full(root):
+        paths = mesh_files(root / side)
+        return [_Body(p, p.stem.split("_")[0].lower(), _beside(root / "seg", p.stem)) for p in paths]
+    folder = root / "meshes" / side
+    inside = [path.relative_to(folder) for path in _meshes_below(folder)]
+    return [_Body(folder / p, _short(p.parts[0]), _full_labels(root, side, p)) for p in inside]
+
+
+def _short(source: str) -> str:
+    return source.lower().removesuffix("_animation")
+
+
+def _meshes_below(folder: Path) -> list[Path]:
+    found: Iterable[Path] = folder.rglob("*") if folder.is_dir() else ()
+    return sorted((p for p in found if p.suffix.lower() in MESH_SUFFIXES), key=natural_order)
+
+
+def _beside(folder: Path, stem: str) -> list[Path]:
+    return [folder / f"{stem}{suffix}" for suffix in LABEL_SUFFIXES]
+
+
+def _full_labels(root: Path, side: str, inside: Path) -> list[Path]:
+    """Where the labels of a full-resolution mesh may be: its own file, or one for a whole source."""
+    source, stem = inside.parts[0], inside.stem
+    short = _short(source)
+    names = [stem, f"{short}_corrected", f"{short}_{stem}_full"]
+    if len(inside.parts) > 2:  # MIT_animation/meshes_crane/meshes/mesh_0000.obj
+        names.insert(1, f"{short}_{inside.parts[1].removeprefix('meshes_')}_corrected")
+    folder = root / "segs" / side / short
+    if not folder.is_dir():
+        folder = folder.with_name(source)
+    return [folder / f"{name}.txt" for name in names] + _beside(folder, stem)
+
+
+def _read(path: Path, label_path: Path) -> Sample:
+    mesh = load_mesh(path)
+    labels = read_integers(label_path)
+    wrong = (labels < 1) | (labels > len(PARTS))
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise DatasetError(
+            str(label_path), [f"entry {first + 1} is {labels[first]}; expected a label 1…{len(PARTS)}"]
+        )
+    voted = vertex_labels(mesh, labels, source=str(label_path))
+    return Sample(mesh, voted - (voted > 0))  # 1…8 in the files, 0…7 here; −1 stays unknown

@@ -1,0 +1,146 @@
+"""SHREC'19, shape correspondence with isometric and non-isometric deformations: 50 scans, 76 pairs."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
+from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample, load_mesh, mesh_files
+from fieldconv.folders.labels import read_vertex_map
+from fieldconv.folders.pairs import read_pairs
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.splits import split_groups
+
+GROUPS = ("figure", "glove", "hand")
+HINT = (
+    "The set is laid out as models/scan_A.obj, gt/scan_A.scan_B.gt.txt and pairs/figure_pairs.txt, "
+    "glove_pairs.txt, hand_pairs.txt; the scans can be had from shrec19.cs.cf.ac.uk."
+)
+
+
+def read_shrec19(
+    root: str | Path, *, split: str = "train", test_fraction: float = 0.2, seed: int = 0, index_base: int = 0
+) -> Collection:
+    """Read the folder ``root``.
+
+    A line ``A B`` of a pairs file is a pair of the model A and the scene B. Line v of its ground
+    truth is the vertex of the model at vertex v of the scene; −1 means none.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+        ``test_fraction`` of the pairs of each group (figure, glove, hand), drawn by ``seed``, are the test
+        split, as in the paper.
+    index_base : {0, 1}
+        What the ids in the ground truth count from.
+    """
+    root = Path(root)
+    problems: list[str] = []
+    scans = {path.stem: path for path in mesh_files(root / "models")}
+    if not root.is_dir():
+        problems.append("no such folder")
+    elif not scans:
+        problems.append("no models/scan_*.obj")
+    listed: list[tuple[str, str, str]] = []
+    for group in GROUPS if scans else ():
+        path = root / "pairs" / f"{group}_pairs.txt"
+        if not path.is_file():
+            problems.append(f"pairs/{path.name} is missing")
+            continue
+        for line, fields in read_pairs(path, problems, name=f"pairs/{path.name}"):
+            model, scene = (_scan(field) for field in fields[:2])
+            absent = [f"models/{name}.obj" for name in (model, scene) if name not in scans]
+            truth = root / "gt" / f"{model}.{scene}.gt.txt"
+            if not truth.is_file():
+                absent.append(f"gt/{truth.name}")
+            problems += [f"pairs/{path.name}, line {line}: {name} is missing" for name in absent]
+            if not absent:
+                listed.append((model, scene, group))
+    chosen = [
+        listed[i] for i in split_groups([p[2] for p in listed], split, test_fraction=test_fraction, seed=seed)
+    ]
+    names = sorted({name for model, scene, _ in chosen for name in (model, scene)})
+    group_of = {name: group for model, scene, group in listed for name in (model, scene)}
+    return Collection(
+        f"SHREC'19 in {root}",
+        "matching",
+        tuple(Item(name, partial(_read, scans[name]), group=group_of[name]) for name in names),
+        pairs=tuple(
+            Pair(
+                names.index(scene),
+                names.index(model),
+                partial(_truth, root / "gt" / f"{model}.{scene}.gt.txt", index_base),
+                group=group,
+            )
+            for model, scene, group in chosen
+        ),
+        problems=tuple(problems),
+        hint=HINT if problems else "",
+    )
+
+
+class SHREC19(Benchmark):
+    """SHREC'19, isometric and non-isometric deformations, 76 pairs of 50 scans: matching.
+
+    Laid out as ``models/scan_A.obj``, ``gt/scan_A.scan_B.gt.txt`` and ``pairs/figure_pairs.txt``,
+    ``glove_pairs.txt``, ``hand_pairs.txt``.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+        ``test_fraction`` of the pairs of each group, drawn by ``seed``, are the test split.
+    index_base : {0, 1}
+        What the ids in the ground truth count from.
+    **options
+        As for `SurfaceDataset`.
+    """
+
+    key, title, task_name = "shrec19", "SHREC'19", "matching"
+    seeded = True
+    published = Published("mean_average_precision", "published as curves only")
+
+    def __init__(
+        self,
+        root: str | Path,
+        *,
+        split: Split = "train",
+        test_fraction: float = 0.2,
+        seed: int = 0,
+        index_base: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            read_shrec19(root, split=split, test_fraction=test_fraction, seed=seed, index_base=index_base),
+            **options,
+        )
+
+    @staticmethod
+    def detect(root: Path) -> bool:
+        """Whether the folder has this layout."""
+        return (root / "models").is_dir() and (root / "pairs").is_dir()
+
+    read = staticmethod(read_shrec19)
+
+
+def _scan(name: str) -> str:
+    """scan_007 for any of 7, 007, scan_007 and scan_007.obj."""
+    name = name.removesuffix(".obj")
+    return f"scan_{int(name):03d}" if name.isdigit() else name
+
+
+def _read(path: Path) -> Sample:
+    return Sample(load_mesh(path), None)
+
+
+def _truth(path: Path, base: int, scene: Sample, model: Sample) -> Ints:
+    ids = read_vertex_map(path, num_targets=len(model.mesh.vertices), base=base)
+    if len(ids) != len(scene.mesh.vertices):
+        raise DatasetError(
+            str(path),
+            [f"has {len(ids)} lines; expected {len(scene.mesh.vertices)}, one per vertex of the scene"],
+        )
+    return ids

@@ -1,1 +1,0 @@
-"""How the datasets lie on disk: one file per layout, without torch."""

@@ -1,0 +1,74 @@
+"""Pairs of surfaces, and which of their samples correspond."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from torch_geometric.data import Data
+
+from fieldconv.geometry.geodesics import geodesic_discs
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.surface.surface import Surface
+
+BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
+
+
+class Matches(Data):  # type: ignore[misc]
+    """Which samples of a scene and a model correspond (supplement C of the paper).
+
+    Attributes
+    ----------
+    match : (2, C) int64
+        A sample of the scene, and the sample of the model geodesically nearest to where it truly is.
+    ball : (2, K) int64
+        All samples of the model within a geodesic ball of 0.05 around there: what counts as right.
+    truth : (n_scene,) int64
+        The model's vertex at each sample of the scene, −1 where unknown; not shifted in batches.
+    samples : (1, 2) int64
+        Number of samples of the scene and of the model.
+    """
+
+    def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.samples.T if key in ("match", "ball") else 0
+
+    def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return 1 if key in ("match", "ball") else 0
+
+
+class SurfacePair(NamedTuple):
+    """A pair for matching; a PyG ``DataLoader`` makes a pair of batches of several."""
+
+    scene: Surface
+    model: Surface
+    matches: Matches
+
+
+def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
+    """(V, n) bool: which samples are within the geodesic ball around each vertex."""
+    samples = surface.sample.numpy()
+    discs = geodesic_discs(mesh.normalised(), ball, samples)
+    sample = np.repeat(np.arange(len(samples)), np.diff(discs.offsets))
+    inside = np.ones(len(sample), bool)
+    return csr_array((inside, (discs.targets, sample)), (surface.num_vertices, len(samples)))
+
+
+def find_matches(scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64]) -> Matches:
+    """Which samples correspond, by the model's vertex at each vertex of the scene, (V_scene,), −1: none.
+
+    ``near`` are the `near_samples` of the model.
+    """
+    image = truth[scene.sample.numpy()]
+    known = np.flatnonzero(image >= 0)
+    nearest = model.vertex_sample[:, 0].numpy()[image[known]]
+    samples = model.sample.numpy()
+    chosen, right = near[image[known]].nonzero()
+    return Matches(
+        match=torch.from_numpy(np.stack([known, nearest])),
+        ball=torch.from_numpy(np.stack([known[chosen], right])),
+        truth=torch.from_numpy(image),
+        samples=torch.tensor([[len(scene.sample), len(samples)]]),
+    )

@@ -1,0 +1,141 @@
+"""Where the meshes of a run come from, as plain data, and the datasets that this means."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv._checked import checked
+from fieldconv.surface.settings import SurfaceSettings
+
+Part = Literal["train", "test", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSource:
+    """Where the meshes come from: a folder, or embedded creatures if there is none."""
+
+    data: str | None = None
+    """Folder of a benchmark or of your own meshes; embedded creatures if not given."""
+    hold_out: str | None = None
+    """Train without these and test on them: numbers such as 70:80, a pattern of names such as *scape*, or a
+    share such as 10% drawn at random. Of pairs, those of two such shapes are tested."""
+    split_seed: int = 0
+    """Draws the test part where a set does not say what it is."""
+    meshes: int | None = None
+    """Number of embedded creatures to train on, and a fifth as many to test on."""
+    vertices: int = 1000
+    """Of each embedded creature."""
+    species: tuple[str, ...] | None = None
+    """Of embedded creatures; all if not given, for a task with one template quadruped."""
+    difficulty: str = "clean"
+    """Of embedded creatures: clean, posed, noise, holes, hard …"""
+
+    def __post_init__(self) -> None:
+        if self.meshes is not None and self.meshes < 1:
+            raise ValueError(f"meshes is {self.meshes}; give a whole number from 1 up")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> DataSource:
+        """Build from what a file holds."""
+        return cls(**checked(cls, values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    def open(self, task: str, settings: SurfaceSettings, part: Part, *, progress: bool = True) -> Any:
+        """Return the training or test part, prepared with these settings.
+
+        Raises
+        ------
+        DatasetError
+            If the folder cannot be used.
+        """
+        from fieldconv.datasets.folder import open_dataset
+        from fieldconv.surface.surface import ToSurface
+
+        options: dict[str, Any] = {"pre_transform": ToSurface(**settings.to_dict()), "progress": progress}
+        if self.data is None:
+            return self._creatures(task, part, options)
+        if self.hold_out is None:
+            return open_dataset(self.data, task, split=part, seed=self.split_seed, **options)
+        data = open_dataset(self.data, task, split="train", seed=self.split_seed, **options)
+        kept, held = data.holding_out(partial(held_out, self.hold_out, seed=self.split_seed))
+        for side, purpose in ((kept, "to train on"), (held, "to test on")):
+            if not len(side):
+                raise ValueError(f"--hold-out {self.hold_out} leaves nothing of {self.data} {purpose}")
+        return {"train": kept, "test": held, "all": data}[part]
+
+    def _creatures(self, task: str, part: Part, options: dict[str, Any]) -> Any:
+        from fieldconv.datasets.creature_dataset import Creatures
+        from fieldconv.tasks import task_named
+
+        kind = task_named(task)
+        # One species, so that more of it are needed; else the dataset's own number.
+        meshes = self.meshes or (40 if kind.one_template else None)
+        if meshes is not None and part == "test":
+            meshes = max(2 if kind.paired else 1, round(meshes / 5))
+        return Creatures(
+            task,
+            split=part,  # type: ignore[arg-type]
+            meshes=meshes,
+            vertices=self.vertices,
+            species=self.species,
+            difficulty=self.difficulty,
+            seed=self.split_seed,
+            **options,
+        )
+
+    def about(self) -> dict[str, Any]:
+        """Return what a checkpoint and a report say of the data: its name, up axis, published results."""
+        from fieldconv.datasets.benchmarks import benchmark_in
+
+        if self.data is None:
+            return {"dataset": "creatures", "up": "z"}
+        benchmark = benchmark_in(self.data)
+        if benchmark is None:
+            return {"dataset": Path(self.data).name}
+        about: dict[str, Any] = {"dataset": benchmark.key, "up": benchmark.up}
+        published = benchmark.published
+        if published is not None:
+            about["benchmark"] = {
+                "name": benchmark.title,
+                "metric": published.metric,
+                "source": published.source,
+                "results": [list(row) for row in published.results],
+            }
+        return about
+
+
+def held_out(pattern: str, names: list[str], seed: int = 0) -> NDArray[np.bool_]:
+    """Return which names a range of numbers, a share in percent (drawn with ``seed``) or a pattern means.
+
+    Examples
+    --------
+    >>> held_out("1:", ["a.obj", "b.obj", "c.obj"]).tolist()
+    [False, True, True]
+    >>> held_out("B*", ["a.obj", "b.obj", "c.obj"]).tolist()
+    [False, True, False]
+    >>> sum(held_out("30%", list("abcdefghij"))).item()
+    3
+    """
+    inside = np.zeros(len(names), bool)
+    numbers = re.fullmatch(r"(\d*):(\d*)", pattern)
+    share = re.fullmatch(r"(\d+(?:\.\d*)?)%", pattern)
+    if share:
+        count = round(len(names) * float(share[1]) / 100)
+        inside[np.random.default_rng(seed).permutation(len(names))[:count]] = True
+    elif numbers:
+        inside[slice(*(int(n) if n else None for n in numbers.groups()))] = True
+    else:
+        inside[:] = [fnmatch.fnmatchcase(name.lower(), pattern.lower()) for name in names]
+    return inside

@@ -1,0 +1,1 @@
+"""Meshes and targets in folders, before any torch: reading, checking, splitting them."""

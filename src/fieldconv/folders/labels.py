@@ -1,0 +1,279 @@
+"""Labels and vertex maps in files: reading them, and turning edge and face labels into vertex labels."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv._io import atomic_path, read_text
+from fieldconv.folders.errors import DatasetError
+from fieldconv.geometry.mesh import Mesh
+
+Ints = NDArray[np.int64]
+
+LABEL_SUFFIXES = (".eseg", ".seg", ".txt", ".csv", ".npy", ".vts")
+LABEL_PROPERTIES = ("label", "labels", "part", "segment", "class")
+
+
+def read_integers(path: str | Path) -> Ints:
+    """Read a file of integers: one a line (text), a ``label`` column (.csv), or a 1-D array (.npy).
+
+    Blank lines and lines that begin with ``#`` are passed over. In a .csv with a ``vertex`` column the
+    rows may be in any order.
+
+    Raises
+    ------
+    DatasetError
+        Names the file and the line that is not an integer.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".npy":
+            return _as_integers(np.load(path, allow_pickle=False), path)
+        if path.suffix == ".csv":
+            return _read_csv(path)
+        try:  # the quick way; where it fails, the slow one says in which line
+            return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1), path)
+        except ValueError:
+            return _read_lines(path)
+    except DatasetError:
+        raise
+    except (OSError, EOFError, ValueError) as error:
+        raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
+
+
+def read_numbers(path: str | Path) -> NDArray[Any]:
+    """Read a file of real numbers, a row per vertex: text, .csv with a line of names, or .npy (complex, too).
+
+    Returns
+    -------
+    (V,) or (V, k)
+
+    Raises
+    ------
+    DatasetError
+        Names the file, and the first row that is not finite.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".npy":
+            values = np.load(path, allow_pickle=False)
+        elif path.suffix == ".csv":
+            lines = read_text(path).splitlines()
+            named = bool(lines) and not all(_is_number(cell) for cell in lines[0].split(","))
+            values = np.loadtxt(lines, delimiter=",", skiprows=int(named), ndmin=1)
+        else:
+            values = np.loadtxt(path, ndmin=1, encoding="utf-8-sig")
+    except (OSError, EOFError, ValueError) as error:
+        raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
+    if values.dtype.kind not in "fiuc" or values.ndim not in (1, 2):
+        raise DatasetError(str(path), [f"holds {values.dtype} of shape {values.shape}; expected a row per vertex"])
+    finite = np.isfinite(values).reshape(len(values), -1).all(1)
+    if not finite.all():
+        raise DatasetError(str(path), [f"vertex {int(finite.argmin())} has a value that is not finite"])
+    kind = np.complex128 if values.dtype.kind == "c" else np.float64
+    return np.asarray(values.astype(kind))
+
+
+def write_numbers(path: str | Path, values: NDArray[Any]) -> None:
+    """Write a number per line, or a row of them; whole numbers as such."""
+    values = np.asarray(values)
+    with atomic_path(path) as temporary:
+        np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g")
+
+
+def _as_integers(values: NDArray[Any], path: Path) -> Ints:
+    if values.ndim != 1:
+        raise DatasetError(str(path), [f"has shape {values.shape}; expected one integer per row"])
+    if values.dtype.kind not in "iub" and not (
+        values.dtype.kind == "f" and np.array_equal(values, np.round(values))
+    ):
+        raise DatasetError(str(path), [f"holds {values.dtype} values; expected integers"])
+    return values.astype(np.int64)
+
+
+def _read_lines(path: Path) -> Ints:
+    values = []
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        text = line.split("#")[0].strip()
+        if text:
+            values.append(_integer(text, path, number))
+    return np.array(values, dtype=np.int64)
+
+
+def _integer(text: str, path: Path, line: int) -> int:
+    try:
+        value = float(text)  # some writers put 3.0 for 3
+        if value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise DatasetError(str(path), [f"line {line} is {text!r}; expected one integer"])
+
+
+def _read_csv(path: Path) -> Ints:
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = [
+            (number, row) for number, row in enumerate(csv.reader(handle), start=1) if "".join(row).strip()
+        ]
+    if not rows:
+        return np.zeros(0, np.int64)
+    header = [cell.strip().lower() for cell in rows[0][1]]
+    named = not all(_is_number(cell) for cell in header)
+    if not named:
+        header = ["label"] if len(header) == 1 else ["vertex", "label"]
+    elif "label" not in header:
+        raise DatasetError(str(path), [f"line {rows[0][0]} names no column 'label'; expected 'vertex,label'"])
+    column = header.index("label")
+    index = header.index("vertex") if "vertex" in header else None
+    values: list[int] = []
+    order: list[int] = []
+    for number, row in rows[named:]:
+        if len(row) < len(header):
+            expected = ",".join(header)
+            raise DatasetError(str(path), [f"line {number} has {len(row)} columns; expected '{expected}'"])
+        values.append(_integer(row[column].strip(), path, number))
+        if index is not None:
+            order.append(_integer(row[index].strip(), path, number))
+    if index is not None and sorted(order) != list(range(len(order))):
+        raise DatasetError(
+            str(path), [f"the vertex column does not name each of 0…{len(order) - 1} exactly once"]
+        )
+    out = np.array(values, dtype=np.int64)
+    return out[np.argsort(order)] if index is not None else out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def edges_in_file_order(faces: Ints) -> Ints:
+    """(E, 2) edges as ``.eseg`` files count them: face by face, sides (0,1), (1,2), (2,0), first seen first.
+
+    Examples
+    --------
+    >>> edges_in_file_order(np.array([[0, 1, 2], [2, 1, 3]])).tolist()
+    [[0, 1], [1, 2], [0, 2], [1, 3], [2, 3]]
+    """
+    sides = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    edges, first = np.unique(sides, axis=0, return_index=True)
+    ordered: Ints = edges[np.argsort(first)]
+    return ordered
+
+
+def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
+    """Labels of the vertices of ``mesh``, from labels of its vertices, faces or edges.
+
+    Which of the three they are follows from how many there are. A vertex takes the label that most of the
+    area around it bears: a face votes with its area, an edge with a third of its faces' area. Ties go to
+    the smaller label, vertices of no face get −1.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    labels : (V,), (F,) or (E,) int64
+        Edges are counted as `edges_in_file_order` does.
+    source : str
+        Named in the error when the count fits none of the three.
+
+    Returns
+    -------
+    (V,) int64
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 2, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> vertex_labels(square, np.array([5, 7])).tolist()  # the second triangle is the larger one
+    [7, 5, 7, 7]
+    """
+    count = len(mesh.vertices)
+    if len(labels) == count:
+        return labels
+    if len(labels) == len(mesh.faces):
+        return _vote(mesh.faces, labels, mesh.face_areas, count)
+    edges = edges_in_file_order(mesh.faces)
+    if len(labels) == len(edges):
+        return _vote(edges, labels, _edge_areas(mesh, edges), count)
+    raise DatasetError(
+        source,
+        [
+            f"has {len(labels)} labels; expected {count} (one per vertex of {mesh.name or 'the mesh'}), "
+            f"{len(mesh.faces)} (per face) or {len(edges)} (per edge)"
+        ],
+    )
+
+
+def _edge_areas(mesh: Mesh, edges: Ints) -> NDArray[np.float64]:
+    """(E,) a third of the area of the faces on both sides."""
+    count = len(mesh.vertices)
+    sides = np.sort(mesh.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    key, side_key = edges @ [count, 1], sides @ [count, 1]
+    order = np.argsort(key)
+    row = order[np.searchsorted(key, side_key, sorter=order)]
+    areas = np.bincount(row, np.repeat(mesh.face_areas / 3, 3), minlength=len(edges))
+    return np.asarray(areas, dtype=np.float64)
+
+
+def _vote(cells: Ints, labels: Ints, weights: NDArray[np.float64], num_vertices: int) -> Ints:
+    """Each cell (row of vertex ids) gives its weight to its label at each of its vertices."""
+    values, rank = np.unique(labels, return_inverse=True)
+    ballot = cells * len(values) + rank.reshape(-1, 1)
+    votes = np.bincount(
+        ballot.ravel(), np.repeat(weights, cells.shape[1]), minlength=num_vertices * len(values)
+    ).reshape(num_vertices, len(values))
+    # Cells of no area must not leave a vertex without a label, but they never outvote the others.
+    touched = np.zeros_like(votes)
+    touched.reshape(-1)[ballot.ravel()] = np.finfo(np.float64).tiny
+    votes = votes + touched
+    return np.where(votes.any(axis=1), values[votes.argmax(axis=1)], -1)
+
+
+def mesh_labels(mesh: Mesh) -> Ints | None:
+    """Labels a mesh file bears itself: a vertex property called label, part, segment or class; else None."""
+    for name in LABEL_PROPERTIES:
+        if name in mesh.vertex_data:
+            values = np.asarray(mesh.vertex_data[name])
+            return _as_integers(
+                values.reshape(-1) if values.size == len(mesh.vertices) else values, Path(mesh.name)
+            )
+    return None
+
+
+def colour_labels(mesh: Mesh) -> Ints | None:
+    """Labels by vertex colour, 0xRRGGBB as an integer; None if the mesh has no or only one colour."""
+    if mesh.vertex_colours is None:
+        return None
+    red, green, blue = mesh.vertex_colours[:, :3].T.astype(np.int64)
+    labels: Ints = (red << 16) | (green << 8) | blue
+    return labels if len(np.unique(labels)) > 1 else None
+
+
+def read_vertex_map(path: str | Path, *, num_targets: int | None = None, base: int = 0) -> Ints:
+    """Read a vertex map: one vertex id per line; in the file ids count from ``base``, in the result from 0.
+
+    Ids below ``base`` mean “none” and become −1 (files that count from 1 use 0 for it, the others −1).
+
+    Raises
+    ------
+    DatasetError
+        If an id is beyond the ``num_targets`` vertices there are.
+    """
+    ids = read_integers(path) - base
+    if num_targets is not None and len(ids) and ids.max() >= num_targets:
+        line = int(np.argmax(ids >= num_targets)) + 1
+        raise DatasetError(
+            str(path),
+            [
+                f"entry {line} is {ids[line - 1] + base}; expected ids {base}…{num_targets - 1 + base} "
+                f"(counted from {base}, {num_targets} vertices)"
+            ],
+        )
+    return np.maximum(ids, -1)

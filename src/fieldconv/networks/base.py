@@ -1,0 +1,251 @@
+"""What a network is: its settings, what it reads of a surface, what it puts out, and where it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from torch import Tensor, nn
+
+from fieldconv._checked import check_count, checked
+from fieldconv.surface.settings import FEATURES, SurfaceSettings
+
+if TYPE_CHECKING:
+    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.surface.surface import Surface
+
+Head = Literal["labels", "classification", "descriptors", "vectors"]
+Preset = Literal["paper", "default", "tiny"]
+OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
+Own = TypeVar("Own", bound="Network")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """Settings that every network has; a network adds its own fields to them.
+
+    Parameters
+    ----------
+    head : "labels", "classification", "descriptors" or "vectors"
+        What comes out: real numbers for each sample (scores or values), real numbers for each shape, a
+        descriptor for each sample, or tangent vectors for each sample.
+    outputs : int
+        How many of them: classes, values, template vertices, descriptor length.
+    samples : int or None
+        Farthest-point samples the network works on; None keeps every vertex.
+    features : str
+        Input features, see `SurfaceSettings`.
+    in_channels : int or None
+        Number of input features; None for as many as ``features`` has.
+    """
+
+    network: ClassVar[str] = ""
+    """Name of the network that they are settings of."""
+    operators: ClassVar[tuple[str, ...]] = ()
+    """What a surface must carry for the layers, such as "discs"; see `SurfaceSettings`."""
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Settings of this network in a preset, whatever the task: ``{"tiny": {"width": 8}}``."""
+
+    head: Head = "labels"
+    outputs: int = 8
+    samples: int | None = None
+    features: str = "xyz"
+    in_channels: int | None = None
+
+    def __post_init__(self) -> None:
+        checked(type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+        check_count("outputs", self.outputs)
+        for name in ("in_channels", "samples"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        _ = self.surface_settings  # checks them
+
+    @property
+    def surface_settings(self) -> SurfaceSettings:
+        """How meshes are prepared for this network: the fields that it shares with `SurfaceSettings`."""
+        known = {field.name for field in fields(SurfaceSettings)}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name in known}
+        return SurfaceSettings(**own, operators=self.operators)
+
+    @property
+    def num_features(self) -> int:
+        """Number of scalar input features."""
+        return self.in_channels or sum(FEATURES[name] for name in self.features.split("+"))
+
+    @classmethod
+    def for_task(
+        cls: type[OwnConfig],
+        task: str,
+        *,
+        classes: int | None = None,
+        preset: str = "default",
+        **changes: Any,
+    ) -> OwnConfig:
+        """Return the settings of this network for a task; see `Network.for_task`."""
+        from fieldconv.tasks import task_named
+
+        return task_named(task).network_config(cls, classes=classes, preset=preset, **changes)
+
+    @classmethod
+    def from_dict(cls: type[OwnConfig], values: Mapping[str, Any]) -> OwnConfig:
+        """Build from `to_dict`'s output, or from a JSON or YAML file's content."""
+        return cls(**checked(cls, values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    def changed(self: OwnConfig, **changes: Any) -> OwnConfig:
+        """Return a copy with some fields changed, checked again."""
+        return replace(self, **changes)
+
+
+class Network(nn.Module):
+    """A network on surfaces. A subclass sets ``name`` and ``Config`` and defines ``forward``.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+        What it is made of.
+
+    Attributes
+    ----------
+    task, class_names, template
+        What it is trained for; set by training, kept in checkpoints.
+
+    Examples
+    --------
+    A network in full, which looks at each sample alone:
+
+    >>> class Perceptron(Network):
+    ...     name, Config, reads = "perceptron", NetworkConfig, ("x",)
+    ...     def __init__(self, config):
+    ...         super().__init__(config)
+    ...         self.layer = nn.Linear(config.num_features, config.outputs)
+    ...     def forward(self, surface):
+    ...         return self.layer(self.inputs(surface))
+    >>> Perceptron.for_task("segmentation", classes=5).num_parameters
+    85
+    """
+
+    name: ClassVar[str]
+    """By which it is found."""
+    Config: ClassVar[type[NetworkConfig]] = NetworkConfig
+    """The class of its settings."""
+    reads: ClassVar[tuple[str, ...] | None] = None
+    """The tensors of a surface that ``forward`` reads; None for all but the way back to the mesh."""
+    recipe: ClassVar[Mapping[str, Any]] = {}
+    """Training settings of the paper that introduced it, where they differ from a task's preset."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.task: str | None = None
+        self.class_names: tuple[str, ...] = ()
+        self.template: Mesh | None = None
+
+    def forward(self, surface: Surface) -> Tensor:
+        """Return (n, outputs) for each sample, or (shapes, outputs) with the head "classification"."""
+        raise TypeError(f"{type(self).__name__} does not define forward(surface)")
+
+    def descriptors(self, surface: Surface) -> Tensor | None:
+        """Return (n, d), or (d,) of a shape: features by which points (shapes) may be compared, or None."""
+        return None
+
+    def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor | None]:
+        """Return what `forward` and `descriptors` do; override it where they share most of their work."""
+        return self(surface), self.descriptors(surface)
+
+    def deep_features(self, surface: Surface) -> Tensor | None:
+        """Return (n, d) features of samples for pictures of what was learnt; descriptors if not overridden."""
+        return self.descriptors(surface)
+
+    def responses(self, surface: Surface) -> dict[str, Tensor]:
+        """Return tangent vector fields (n, channels) inside the network, by the name of their block."""
+        return {}
+
+    def inputs(self, surface: Surface) -> Tensor:
+        """Return the input features of a surface; raise ValueError if they are not what the network takes."""
+        scalars: Tensor | None = surface.x
+        if scalars is None or scalars.shape[-1] != self.config.num_features:
+            found = "none" if scalars is None else str(scalars.shape[-1])
+            raise ValueError(
+                f"the network takes {self.config.num_features} input features ({self.config.features}), the "
+                f"surface has {found}; build it with Surface.from_mesh(…, features={self.config.features!r})"
+            )
+        return scalars
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of learnt real numbers."""
+        return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+
+    def summary(self) -> str:
+        """Return what the network is made of, one line for each part, with its number of parameters."""
+        lines = [type(self).__name__]
+        for name, part in self.named_children():
+            count = sum(parameter.numel() for parameter in part.parameters())
+            lines.append(f"  {name:<20}{type(part).__name__:<50}{count:>12,}")
+        lines.append(f"  {'total':<70}{self.num_parameters:>12,}")
+        return "\n".join(lines)
+
+    # Doors to the rooms above, for convenience
+
+    @classmethod
+    def for_task(
+        cls: type[Own], task: str, *, classes: int | None = None, preset: str = "default", **changes: Any
+    ) -> Own:
+        """Return this network as a preset of a task has it.
+
+        Parameters
+        ----------
+        task : str
+            Name of the task, such as "segmentation".
+        classes : int, optional
+            Shape classes, part labels, values, or vertices of the template. Matching has none: there it is
+            the descriptor length, 16 in the paper.
+        preset : "paper", "default" or "tiny"
+            The paper's numbers, the best measured ones, or a small network for tries and tests.
+        **changes
+            Any field of the network's settings.
+        """
+        return cls(cls.Config.for_task(task, classes=classes, preset=preset, **changes))
+
+    @classmethod
+    def from_pretrained(cls: type[Own], source: str | Path) -> Own:
+        """Read a network from a checkpoint or run folder, or by its name on the Hugging Face hub."""
+        from fieldconv.training.checkpoint import CheckpointError, load
+
+        network = load(source)
+        if not isinstance(network, cls):
+            raise CheckpointError(f"{source} holds a {type(network).__name__}, not a {cls.__name__}")
+        return network
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write ``model.safetensors``, ``config.json`` and a model card to a folder."""
+        from fieldconv.training.checkpoint import save_pretrained
+
+        save_pretrained(self, folder)
+
+    def push_to_hub(self, name: str, **options: Any) -> str:
+        """Upload the network to the Hugging Face hub as ``user/name``; return its address."""
+        from fieldconv.training.checkpoint import push_to_hub
+
+        return push_to_hub(self, name, **options)
+
+    def predict(self, shapes: Mesh | str | Path | Iterable[Mesh | str | Path]) -> Any:
+        """Return the network's answer for a mesh or mesh file; a list of answers for several.
+
+        A class index, labels (V,), values, or descriptors (V, d) of a network that has nothing else.
+        `fieldconv.predict` returns all of it, with probabilities.
+        """
+        from fieldconv.training.prediction import answers
+
+        return answers(self, shapes)
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Return the number of real numbers a module holds."""
+    return sum(parameter.numel() for parameter in module.parameters())

@@ -1,0 +1,121 @@
+"""What an `FCNet` is made of, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from fieldconv._checked import check_count
+from fieldconv.networks.base import NetworkConfig
+from fieldconv.surface.settings import Solver
+
+Lift = Literal["gradient", "linear"]
+Filter = Literal["offset", "real", "complex"]
+Spacing = Literal["linear", "equal_area"]
+Votes = Literal["vector", "magnitude"]
+Pooling = Literal["mean", "area"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FCNetConfig(NetworkConfig):
+    """Settings of an `FCNet`, besides those that every network has (`NetworkConfig`).
+
+    Parameters
+    ----------
+    radius : float
+        Geodesic radius ε of the filters' support, at unit area.
+    solver : "local" or "heat"
+        Geodesic solver, see `SurfaceSettings`.
+    lift : "gradient" or "linear"
+        Learned gradient (supplement B), or the plain linear lift.
+    lift_channels : int
+        Vector channels after the lift.
+    width : int
+        Vector channels of the FCResNet blocks.
+    blocks : int
+        Number of FCResNet blocks.
+    rings : int
+        N radii of every filter.
+    band_limit : int
+        Largest angular frequency B of every filter.
+    filter : "offset", "real" or "complex"
+        Kind of filter, see `fieldconv.nn.FieldConv`.
+    spacing : "linear" or "equal_area"
+        Spacing of the N radii.
+    echo_channels : int
+        D vector channels the ECHO block describes.
+    echo_samples : int
+        Samples per radius of an ECHO descriptor.
+    echo_votes : "vector" or "magnitude"
+        Kind of votes, see `fieldconv.nn.ECHO`.
+    hidden : tuple of two int
+        Hidden widths of the ECHO block's three-layer MLP.
+    bottleneck : int or None
+        If given, the MLP ends in this many features, which two dense layers take to the outputs.
+    dense : int
+        Width between those two dense layers.
+    dropout : float
+        Share dropped between those two dense layers.
+    pooling : "mean" or "area"
+        Mean over samples, as in the paper, or weighted by area; for classification.
+
+    Examples
+    --------
+    >>> config = FCNetConfig.for_task("segmentation", classes=8, blocks=2)
+    >>> config.blocks, config.rings, config.radius
+    (2, 6, 0.2)
+    >>> FCNetConfig.from_dict(config.to_dict()) == config
+    True
+    """
+
+    network: ClassVar[str] = "fcnet"
+    operators: ClassVar[tuple[str, ...]] = ("discs",)
+    presets: ClassVar[dict[str, dict[str, object]]] = {
+        "tiny": {
+            "lift_channels": 4,
+            "width": 8,
+            "blocks": 2,
+            "rings": 3,
+            "band_limit": 1,
+            "echo_channels": 4,
+            "echo_samples": 2,
+            "hidden": (32, 16),
+        }
+    }
+
+    radius: float = 0.2
+    solver: Solver = "local"
+    lift: Lift = "gradient"
+    lift_channels: int = 16
+    width: int = 48
+    blocks: int = 4
+    rings: int = 6
+    band_limit: int = 2
+    filter: Filter = "offset"
+    spacing: Spacing = "linear"
+    echo_channels: int = 32
+    echo_samples: int = 3
+    echo_votes: Votes = "vector"
+    hidden: tuple[int, int] = (256, 124)
+    bottleneck: int | None = None
+    dense: int = 256
+    dropout: float = 0.5
+    pooling: Pooling = "mean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in _COUNTS:
+            check_count(name, getattr(self, name))
+        check_count("band_limit", self.band_limit, 0)
+        if self.bottleneck is not None:
+            check_count("bottleneck", self.bottleneck)
+        if len(self.hidden) != 2:
+            raise ValueError(f"hidden is {self.hidden!r}; give the two hidden widths of a three-layer MLP")
+        for width in self.hidden:
+            check_count("hidden", width)
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
+        object.__setattr__(self, "hidden", tuple(self.hidden))
+
+
+_COUNTS = ("lift_channels", "width", "blocks", "rings", "echo_channels", "echo_samples", "dense")

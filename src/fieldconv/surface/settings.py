@@ -1,0 +1,73 @@
+"""How a mesh becomes a `Surface`: plain data that travels with caches, runs and checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from fieldconv._checked import check_count, check_words
+
+Solver = Literal["local", "heat"]
+
+FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16}
+"""What a network may see at a point, and how many numbers each is."""
+TURNING = ("xyz", "normals")
+"""Those that turn with the shape; the others are intrinsic."""
+
+
+@dataclass(frozen=True)
+class SurfaceSettings:
+    """Preprocessing of a mesh, which is first scaled to unit area and centred.
+
+    Examples
+    --------
+    >>> SurfaceSettings(radius=0.1, samples=2048).samples
+    2048
+    """
+
+    radius: float = 0.2
+    """Geodesic radius ε of the filters' support, at unit area."""
+    samples: int | None = None
+    """Farthest-point samples the network works on; every vertex if not given."""
+    features: str = "xyz"
+    """What the network sees at a point: its position (xyz), its normal (normals), the intrinsic heat or wave
+    kernel signature (hks, wks), or several of them (hks+normals)."""
+    solver: Solver = "local"
+    """Unfolding of triangles (nearly exact for very many), or the vector heat method (as the paper did)."""
+    operators: tuple[str, ...] = ("discs",)
+    """What the surface carries for the network's layers: discs, eigenbasis, eigengradients."""
+    eigenfunctions: int = 128
+    """Number of eigenfunctions in an eigenbasis."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.radius < float("inf"):
+            raise ValueError(f"radius is {self.radius}; give a positive number")
+        if self.samples is not None:
+            check_count("samples", self.samples)
+        check_count("eigenfunctions", self.eigenfunctions)
+        check_words(self, solver=("local", "heat"))
+        feature_columns(self.features)
+        object.__setattr__(self, "operators", tuple(self.operators))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, by name."""
+        return asdict(self)
+
+
+def feature_columns(features: str) -> dict[str, slice]:
+    """Return which columns of ``x`` hold each of the named features; raise ValueError for an unknown name.
+
+    Examples
+    --------
+    >>> feature_columns("hks+normals")
+    {'hks': slice(0, 16, None), 'normals': slice(16, 19, None)}
+    """
+    columns, first = {}, 0
+    for name in features.split("+"):
+        if name not in FEATURES:
+            raise ValueError(
+                f"features is {features!r}; choose of {', '.join(FEATURES)}, several joined by a plus sign"
+            )
+        columns[name] = slice(first, first + FEATURES[name])
+        first += FEATURES[name]
+    return columns

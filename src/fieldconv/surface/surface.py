@@ -1,0 +1,228 @@
+"""Surface: what a network sees of a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.surface.parts import AT_HAND, SIGNATURES, Preparation, make_parts, parts_of, single
+from fieldconv.surface.settings import Solver, SurfaceSettings
+
+
+class Surface(Data):  # type: ignore[misc]
+    """Samples of a surface, the way back to the mesh, and what was asked for; a PyG ``Data``.
+
+    With the operator "discs" every directed edge (q → p) says where the receiver p lies as seen from the sender q. Each sample is
+    its own neighbour, the support is symmetric, and edges are sorted by receiver, then sender.
+
+    Attributes
+    ----------
+    pos : (n, 3) float32
+        Positions of the samples, on the shape scaled to unit area and centred.
+    x : (n, k) float32
+        Input features.
+    area : (n,) float32
+        Area that each sample stands for.
+    normal, frame : (n, 3) float32
+        Unit normal, and the direction θ = 0 of the tangent frame, in space.
+    edge_index : (2, E) int64
+        Senders q, receivers p.
+    log : (E,) complex64
+        log_q p = r e^{iθ}, in q's frame; 0 for q = p.
+    transport : (E,) complex64
+        e^{iφ_pq}, which takes tangent vectors at q to p.
+    weight : (E,) float32
+        w: area of q over the area of the ball around p.
+    radius : (1,) float32
+        ε.
+    sample : (n,) int64
+        Vertex of the mesh at each sample.
+    vertex_sample, vertex_weight, vertex_transport : (V, 4) int64, float32, complex64
+        For every vertex of the mesh the samples it reads from, how much, and how turned.
+    vertex_area : (V,) float32
+        Share of the mesh's area at each vertex.
+    eigenvalues, eigenfunctions : (1, k), (n, k) float32
+        With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first.
+    eigengradients : (n, k) complex64
+        With the operator "eigengradients": gradients of the eigenfunctions in the tangent frames.
+
+    Examples
+    --------
+    >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    >>> surface = Surface.from_mesh(tetrahedron, radius=1.0)
+    >>> surface.num_nodes, surface.num_edges
+    (4, 16)
+    """
+
+    @classmethod
+    def from_mesh(
+        cls,
+        mesh: Mesh,
+        radius: float = 0.2,
+        samples: int | None = None,
+        features: str | NDArray[Any] = "xyz",
+        *,
+        solver: Solver = "local",
+        operators: Sequence[str] = ("discs",),
+        eigenfunctions: int = 128,
+    ) -> Surface:
+        """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
+
+        Parameters
+        ----------
+        mesh : Mesh
+            Any triangle mesh; see `geodesic_discs` for what happens at boundaries and non-manifold parts.
+        radius : float
+            Geodesic radius ε of the discs, at unit area.
+        samples : int, optional
+            Number of farthest-point samples; all vertices if not given or not fewer.
+        features : str or (V, k) array
+            Input features: "xyz", "normals", "hks", "wks", several joined by "+", or one's own per vertex.
+        solver : "local" or "heat"
+            Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
+        operators : sequence of str
+            What the layers need: "discs", "eigenbasis", "eigengradients".
+        eigenfunctions : int
+            How many of them an eigenbasis has.
+        """
+        if not isinstance(mesh, Mesh):
+            raise TypeError(
+                f"a surface is made of a Mesh, not of {type(mesh).__name__}; "
+                f"call Surface.from_mesh(Mesh.load({str(mesh)[:60]!r}))"
+                if isinstance(mesh, str | PathLike)
+                else f"a surface is made of a Mesh, not of {type(mesh).__name__}; build one with "
+                "Mesh(vertices, faces)"
+            )
+        named = isinstance(features, str)
+        settings = SurfaceSettings(
+            radius, samples, features if named else "xyz", solver, tuple(operators), eigenfunctions
+        )
+        own = None if named else _own_features(mesh, np.asarray(features))
+        made = make_parts(Preparation(mesh, settings), parts_of(settings))
+        surface = cls.assemble(made, settings)
+        if own is not None:
+            surface.x = single(own)[surface.sample]
+        return surface
+
+    @classmethod
+    def from_points(
+        cls,
+        points: NDArray[np.float64],
+        radius: float = 0.2,
+        features: str | NDArray[Any] = "xyz",
+        *,
+        samples: int | None = None,
+        normals: NDArray[np.float64] | None = None,
+    ) -> Surface:
+        """Prepare a point cloud (N, 3) as the mesh that `triangulate` makes of it."""
+        from fieldconv.geometry.pointcloud import triangulate
+
+        return cls.from_mesh(triangulate(points, normals), radius, samples, features)
+
+    @classmethod
+    def assemble(cls, parts: Mapping[str, Mapping[str, Tensor]], settings: SurfaceSettings) -> Surface:
+        """Put a surface together of its parts (see `fieldconv.surface.parts`)."""
+        tensors = {name: tensor for part in parts.values() for name, tensor in part.items()}
+        seen = [tensors[AT_HAND.get(name, name)] for name in settings.features.split("+")]
+        tensors["x"] = seen[0] if len(seen) == 1 else torch.cat(seen, 1)
+        for name in SIGNATURES:
+            tensors.pop(name, None)
+        return cls(**tensors)
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices of the original mesh (of all meshes, in a batch)."""
+        return len(self.vertex_sample)
+
+    def interpolate(self, values: Tensor) -> Tensor:
+        """Take values at the samples, (n,) or (n, …), to every vertex of the mesh, (V,) or (V, …).
+
+        Real values are averaged; complex ones are tangent vectors and are transported to the vertex's frame.
+
+        Examples
+        --------
+        >>> from fieldconv.geometry.mesh import Mesh
+        >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+        >>> surface = Surface.from_mesh(square, samples=2)
+        >>> surface.interpolate(torch.ones(2))
+        tensor([1., 1., 1., 1.])
+        """
+        weight = self.vertex_weight
+        if values.is_complex():
+            weight = weight * self.vertex_transport
+        weight = weight.to(values.dtype).reshape(*weight.shape, *[1] * (values.ndim - 1))
+        interpolated: Tensor = (weight * values[self.vertex_sample]).sum(1)
+        return interpolated
+
+    def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if key in ("edge_index", "vertex_sample"):
+            return self.num_nodes
+        if key == "sample":
+            return self.num_vertices
+        return 0
+
+    def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return 1 if key == "edge_index" else 0
+
+
+class ToSurface(BaseTransform):  # type: ignore[misc]
+    """Turn meshes into surfaces, as a PyG ``pre_transform``; takes a `Mesh`, or ``Data`` with pos and face.
+
+    Labels and other fields of the ``Data`` are carried over, those with a row per vertex to the samples.
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> ToSurface(radius=0.5)(square).num_nodes
+    4
+    """
+
+    def __init__(
+        self,
+        radius: float = 0.2,
+        samples: int | None = None,
+        features: str = "xyz",
+        *,
+        solver: Solver = "local",
+        operators: Sequence[str] = ("discs",),
+        eigenfunctions: int = 128,
+    ) -> None:
+        self.settings = SurfaceSettings(radius, samples, features, solver, tuple(operators), eigenfunctions)
+
+    def forward(self, data: Mesh | Data) -> Surface:
+        if isinstance(data, Mesh):
+            return Surface.from_mesh(data, **self.settings.to_dict())
+        mesh = Mesh(data.pos.numpy(), data.face.numpy().T)
+        surface = Surface.from_mesh(mesh, **self.settings.to_dict())
+        per_vertex = {key for key in data.keys() if data.is_node_attr(key)}  # noqa: SIM118
+        for key, value in data.to_dict().items():
+            if key == "x" or (key not in surface and key != "face"):  # one's own features win, not geometry
+                surface[key] = value[surface.sample] if key in per_vertex else value
+        return surface
+
+    def __repr__(self) -> str:
+        usual = SurfaceSettings().to_dict()
+        given = {k: v for k, v in self.settings.to_dict().items() if v != usual[k] or k in ("radius", "samples")}
+        return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+def _own_features(mesh: Mesh, own: NDArray[Any]) -> NDArray[np.float64]:
+    """Return one's own features per vertex; raise ValueError if they do not fit the mesh."""
+    own = np.asarray(own, np.float64)
+    if own.ndim != 2 or len(own) != len(mesh.vertices):
+        raise ValueError(
+            f"Features must have {len(mesh.vertices)} rows, one for each vertex, not shape {own.shape}."
+        )
+    if not np.isfinite(own).all():
+        raise ValueError("Features must be finite; some are NaN or infinite.")
+    return own

@@ -1,0 +1,99 @@
+"""What training and prediction show a network of a surface: some of its tensors, turned, joined, elsewhere."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from scipy.spatial.transform import Rotation
+from torch import Tensor
+
+from fieldconv.surface.settings import TURNING, feature_columns
+
+if TYPE_CHECKING:
+    from fieldconv.surface.surface import Surface
+
+FAR = "vertex_"  # what begins so leads back to the mesh, and is not needed in training
+
+
+def only(surface: Surface, names: Iterable[str] | None) -> Surface:
+    """Return a surface with the named tensors only; with all but the way back to the mesh if None."""
+    if names is None:
+        names = [name for name in surface.keys() if not name.startswith(FAR)]  # noqa: SIM118
+    return type(surface)(**{name: surface[name] for name in names if name in surface})
+
+
+def turned(surface: Surface, matrix: np.ndarray, features: str | None) -> Tensor:
+    """Return the input features after a linear map of space.
+
+    Parameters
+    ----------
+    surface : Surface
+    matrix : (3, 3)
+        Applied from the right to positions and normals.
+    features : str or None
+        What the input features are; if that is not known, they are positions if they are equal to these.
+    """
+    turn = torch.from_numpy(matrix.astype(np.float32)).to(surface.x.device)
+    turning = turning_columns(surface, features)
+    if not turning:
+        return surface.x
+    if turning == [slice(0, 3)] and surface.x.shape[1] == 3:
+        return surface.x @ turn
+    x = surface.x.clone()
+    for columns in turning:
+        x[:, columns] = x[:, columns] @ turn
+    return x
+
+
+def turning_columns(surface: Surface, features: str | None) -> list[slice]:
+    """Return which columns of the input features turn with the shape."""
+    if surface.x is None:
+        return []
+    if features is not None and features != "own":
+        known = feature_columns(features)
+        if surface.x.shape[1] == max(columns.stop for columns in known.values()):
+            return [columns for name, columns in known.items() if name in TURNING]
+    positions = surface.x is surface.pos or torch.equal(surface.x, surface.pos)
+    return [slice(0, 3)] if positions else []
+
+
+def orientations(surface: Surface, count: int, features: str | None = None) -> Iterable[Surface]:
+    """Yield the surface, and it turned ``count`` − 1 times if its features turn; the same turns each time."""
+    check_rotations(count)
+    yield surface
+    if count == 1 or not turning_columns(surface, features):
+        return
+    for turn in Rotation.random(count - 1, random_state=0).as_matrix():
+        other = copy.copy(surface)
+        other.x = turned(surface, turn, features)
+        yield other
+
+
+def check_rotations(count: int) -> None:
+    """Raise ValueError if ``count`` is not a number of orientations."""
+    if count < 1:
+        raise ValueError(f"rotations is {count}; give a whole number from 1 up")
+
+
+def joined(surfaces: Sequence[Surface]) -> Surface:
+    """Return a batch of surfaces; a single one stays itself, with what the kernels remember about its edges."""
+    if len(surfaces) == 1:
+        return surfaces[0]
+    from torch_geometric.data import Batch
+
+    batch: Surface = Batch.from_data_list(list(surfaces))
+    return batch
+
+
+def at_vertices(surface: Surface, values: Tensor) -> Tensor:
+    """`Surface.interpolate`, without copies where every vertex is a sample."""
+    return values if surface.num_nodes == surface.num_vertices else surface.interpolate(values)
+
+
+def on_device(surface: Surface, device: torch.device) -> Surface:
+    """Return the surface where the network is; the given one stays where it was."""
+    return surface if device.type == "cpu" else copy.copy(surface).to(device)

@@ -1,0 +1,24 @@
+"""What all tasks are made of: see `Task` for what a task of one's own has to say."""
+
+from fieldconv.tasks.base.evaluation import Curves, Evaluation
+from fieldconv.tasks.base.prediction import Decoded, Prediction
+from fieldconv.tasks.base.recipe import MODERN, QUICK, Preset, TrainingConfig
+from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
+from fieldconv.viz.metric import Metric
+
+__all__ = [
+    "MODERN",
+    "QUICK",
+    "Chunk",
+    "Curves",
+    "Decoded",
+    "EmbeddedShape",
+    "Evaluation",
+    "Follow",
+    "Metric",
+    "Outputs",
+    "Prediction",
+    "Preset",
+    "Task",
+    "TrainingConfig",
+]

@@ -1,0 +1,152 @@
+"""What a network says about one mesh, and the files it is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv._io import write_array, write_csv
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.viz.values import VertexValues, vertex_colours, write_shape
+
+
+class Decoded(NamedTuple):
+    """A network's outputs as answers, for a shape or for each vertex of its mesh.
+
+    Attributes
+    ----------
+    labels : () or (V,) int64, or None
+        Class of the shape, or part or template vertex at each vertex.
+    scores : (C,) or (V, C) float32, or None
+        Probabilities of the classes.
+    values : (k,), (V,) or (V, k) float32, or complex64 in the tangent frames, or None
+        Numbers, or tangent vectors.
+    """
+
+    labels: NDArray[np.int64] | None = None
+    scores: NDArray[np.float32] | None = None
+    values: NDArray[Any] | None = None
+
+    def at(self, new_vertex: NDArray[np.int64]) -> Decoded:
+        """Return answers per vertex for a mesh whose vertex i is ``new_vertex[i]`` here, or −1 for none."""
+        lost = new_vertex < 0
+
+        def moved(values: NDArray[Any] | None, nothing: float) -> Any:
+            if values is None:
+                return None
+            gone = lost.reshape(-1, *[1] * (values.ndim - 1))
+            return np.where(gone, np.array(nothing, values.dtype), values[new_vertex])
+
+        return Decoded(moved(self.labels, -1), moved(self.scores, 0), moved(self.values, np.nan))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a network says about one mesh of V vertices.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        As it was given, or read.
+    labels : () or (V,) int64, or None
+        Class of the shape, or part or template vertex at each vertex; −1 at vertices that cannot be used.
+    scores : (C,) or (V, C) float32, or None
+        Class probabilities; zero at vertices that cannot be used.
+    descriptors : (d,) or (V, d) float32, or None
+        What the network has by which to compare points (or shapes); zero at vertices that cannot be used.
+    class_names : tuple of str
+    values : (k,), (V,) or (V, k), or None
+        Numbers, or complex tangent vectors in the frames of `tangent_frames`; NaN at unusable vertices.
+    template : Mesh or None
+        Whose vertices the labels are.
+    """
+
+    mesh: Mesh
+    labels: NDArray[np.int64] | None
+    scores: NDArray[np.float32] | None
+    descriptors: NDArray[np.float32] | None
+    class_names: tuple[str, ...] = ()
+    values: NDArray[Any] | None = None
+    template: Mesh | None = None
+
+    @property
+    def answer(self) -> NDArray[Any] | None:
+        """The labels; else the values; else the descriptors."""
+        for found in (self.labels, self.values, self.descriptors):
+            if found is not None:
+                return found
+        return None
+
+    @property
+    def confidence(self) -> NDArray[np.float64] | None:
+        """Probability of the label of the shape, or at each vertex; 0 where there is none."""
+        if self.labels is None or self.scores is None:
+            return None
+        if self.labels.ndim == 0:
+            return np.asarray(self.scores[int(self.labels)], np.float64)
+        likely = self.scores[np.arange(len(self.labels)), self.labels]
+        return np.where(self.labels >= 0, likely, 0).astype(np.float64)
+
+    def name_of(self, label: int) -> str:
+        """Return the name of a class; an empty text if it has none."""
+        return self.class_names[label] if 0 <= label < len(self.class_names) else ""
+
+
+def write_prediction(
+    found: Prediction, shown: Sequence[VertexValues], folder: str | Path, name: str, *, descriptors: bool = True
+) -> None:
+    """Write what was found about a mesh: arrays, a table of its vertices, and a coloured mesh.
+
+    Parameters
+    ----------
+    found : Prediction
+    shown : sequence of VertexValues
+        What the mesh carries; it is coloured by the first.
+    folder, name : path, str
+        Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.ply``, ``.probabilities.npy`` and
+        ``.descriptors.npy``, as far as there is something to write.
+    """
+    folder = Path(folder)
+    if descriptors and found.descriptors is not None:
+        write_array(folder / f"{name}.descriptors.npy", found.descriptors)
+    if found.labels is not None:
+        if found.labels.ndim:
+            write_array(folder / f"{name}.npy", found.labels)
+        if found.scores is not None and found.class_names:  # of thousands of classes only the likeliest is of use
+            write_array(folder / f"{name}.probabilities.npy", found.scores)
+    elif found.values is not None:
+        write_array(folder / f"{name}.npy", found.values)
+    if shown:
+        _write_table(found, shown, folder / f"{name}.csv")
+        colours = vertex_colours(shown[0], template=found.template)
+        mesh = Mesh(
+            found.mesh.vertices, found.mesh.faces, name, colours, vertex_data=dict(found.mesh.vertex_data)
+        )
+        write_shape(folder / f"{name}.ply", mesh, shown)
+
+
+def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -> None:
+    """A row for each vertex; labels with their names."""
+    columns: list[str] = ["vertex"]
+    cells: list[Sequence[Any]] = [range(len(found.mesh.vertices))]
+    for values in shown:
+        if values.kind == "colours":
+            continue
+        if values.kind in ("labels", "places"):
+            numbers = values.values.tolist()
+            columns += [values.key, "name"]
+            cells += [numbers, [found.name_of(number) for number in numbers]]
+        elif np.iscomplexobj(values.values):
+            columns += [f"{values.key}_real", f"{values.key}_imaginary"]
+            cells += [[f"{v:.6g}" for v in part] for part in (values.values.real, values.values.imag)]
+        else:
+            rows = values.values.reshape(len(found.mesh.vertices), -1)
+            names = [values.key] if rows.shape[1] == 1 else [f"{values.key}_{k}" for k in range(rows.shape[1])]
+            columns += names
+            cells += [[f"{v:.6f}" for v in rows[:, k]] for k in range(rows.shape[1])]
+    write_csv(path, columns, zip(*cells, strict=True))

@@ -1,0 +1,157 @@
+"""How networks are trained, as plain data; a task says in its own file which values it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeVar, get_args
+
+from fieldconv._checked import check_words, checked, field_types
+
+Optimiser = Literal["adam", "adamw"]
+Schedule = Literal["constant", "one_cycle"]
+Own = TypeVar("Own", bound="TrainingConfig")
+
+_OF_MATCHING = {"positives", "margin", "soft_negatives"}  # version 0.1.0 wrote them for every task
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """Everything that decides what a training run learns, apart from the network and the data.
+
+    A task may have further fields, in a subclass of its own.
+
+    Examples
+    --------
+    >>> TrainingConfig.for_task("segmentation", preset="paper").label_smoothing
+    0.2
+    >>> TrainingConfig.for_task("segmentation", preset="paper", epochs=2).epochs
+    2
+    """
+
+    epochs: int = 30
+    """Passes over the training set."""
+    batch: int = 1
+    """Meshes (or pairs of meshes) per step, over all processes together."""
+    optimiser: Optimiser = "adam"
+    """Adam, or Adam with decoupled weight decay."""
+    learning_rate: float = 0.01
+    """The largest step size."""
+    weight_decay: float = 0.0
+    """Pull of the weights towards zero; with adamw."""
+    schedule: Schedule = "constant"
+    """Hold the learning rate, or raise it from a 25th and let it fall to nothing."""
+    warm_up: float = 0.1
+    """Share of the steps in which one_cycle raises the learning rate."""
+    clip: float | None = None
+    """Longest gradient, longer ones are scaled down; None for no limit."""
+    average: float | None = None
+    """Decay of the moving average of the weights that is kept as the result; None keeps the last weights."""
+    label_smoothing: float = 0.0
+    """Share of each target spread over all classes."""
+    rotate: bool = True
+    """Turn every shape at random whenever it is used for training; intrinsic features do not change by it."""
+    stretch: float = 0.0
+    """Scale the three axes of positions, once turned, by random factors of up to 1 ± this."""
+    reshaped: int = 0
+    """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
+    reshaping: float = 1.0
+    """How strongly copies are reshaped: 1 changes thickness by a third and stretches by a fifth, or so."""
+    validation: float = 0.0
+    """Share of the training set that is kept out, to choose the best epoch by."""
+    patience: int | None = None
+    """Stop after this many epochs without a better validation; None never stops early."""
+    seed: int = 0
+    """Decides everything random: two runs with one seed on one machine are identical."""
+
+    def __post_init__(self) -> None:
+        check_words(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
+        for name in ("epochs", "batch"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 1 up")
+        if not 0 < self.learning_rate < float("inf"):
+            raise ValueError(f"learning_rate is {self.learning_rate}; give a positive number")
+        for name in ("warm_up", "label_smoothing", "validation", "stretch"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
+        if not 0 < self.reshaping <= 2:
+            raise ValueError(f"reshaping is {self.reshaping}; give a number above 0 and up to 2")
+        if self.reshaped < 0:
+            raise ValueError(f"reshaped is {self.reshaped}; give a whole number from 0 up")
+        if self.weight_decay < 0:
+            raise ValueError(f"weight_decay is {self.weight_decay}; give a number from 0 up")
+        if self.clip is not None and not self.clip > 0:
+            raise ValueError(f"clip is {self.clip}; give a positive number, or None for no limit")
+        if self.average is not None and not 0 < self.average < 1:
+            raise ValueError(f"average is {self.average}; give a number between 0 and 1, or None")
+        if self.patience is not None and self.patience < 1:
+            raise ValueError(f"patience is {self.patience}; give a whole number from 1 up, or None")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}; give a whole number from 0 up")
+
+    @classmethod
+    def for_task(cls, task: str, *, preset: str = "default", **changes: Any) -> TrainingConfig:
+        """Return the recipe of a task's preset, with some fields changed if wanted."""
+        from fieldconv.tasks import task_named
+
+        return task_named(task).training_config(preset=preset, **changes)
+
+    @classmethod
+    def from_dict(cls: type[Own], values: Mapping[str, Any]) -> Own:
+        """Build from `to_dict`'s output, or from a JSON or YAML file's content."""
+        of_others = _OF_MATCHING - set(field_types(cls))
+        return cls(**checked(cls, {key: value for key, value in values.items() if key not in of_others}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return asdict(self)
+
+    def changed(self: Own, **changes: Any) -> Own:
+        """Return a copy with some fields changed, checked again."""
+        checked(type(self), changes)
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """What a task sets, where it differs from the defaults.
+
+    Parameters
+    ----------
+    training : dict
+        Fields of `TrainingConfig`.
+    surface : dict
+        Fields of `SurfaceSettings`, for any network that has them: radius, samples, features …
+    networks : dict of str to dict
+        By the name of a network, fields of its settings.
+    vertices : int
+        Of the meshes for which the radius was chosen; on coarser ones it has to be larger.
+    """
+
+    training: Mapping[str, Any] = field(default_factory=dict)
+    surface: Mapping[str, Any] = field(default_factory=dict)
+    networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    vertices: int = 1000
+
+    def radius_for(self, vertices: int) -> float:
+        """Return the radius for meshes of so many vertices: larger if they are coarser than those meant.
+
+        Examples
+        --------
+        >>> round(Preset(surface={"radius": 0.1}, vertices=4000).radius_for(1000), 3)
+        0.2
+        """
+        return float(self.surface.get("radius", 0.2) * max(1.0, self.vertices / vertices) ** 0.5)
+
+
+MODERN: Mapping[str, Any] = {
+    "optimiser": "adamw",
+    "schedule": "one_cycle",
+    "learning_rate": 0.01,
+    "weight_decay": 1e-4,
+    "clip": 1.0,
+    "average": 0.99,
+}
+"""What the default presets of all tasks have in common."""
+QUICK: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
+"""The same for tries and tests."""

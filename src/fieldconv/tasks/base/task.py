@@ -1,0 +1,360 @@
+"""What a task is. Everything that is particular to one stands in its own file, and everybody else asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+from torch import Tensor
+
+from fieldconv._checked import field_types
+from fieldconv.folders.collection import Collection, Item, Sample
+from fieldconv.folders.labels import write_numbers
+from fieldconv.folders.own import OwnFolder, read_values
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.networks.base import Head, Network, NetworkConfig
+from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
+from fieldconv.tasks.base.evaluation import Curves, Evaluation
+from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
+from fieldconv.tasks.base.recipe import MODERN, QUICK, Preset, TrainingConfig
+from fieldconv.viz.metric import Metric
+from fieldconv.viz.values import VertexValues
+
+if TYPE_CHECKING:
+    from fieldconv.surface.surface import Surface
+
+Outputs = Callable[["Surface"], Tensor]
+Follow = Callable[[Iterable[Any]], Iterable[Any]]
+Config = TypeVar("Config", bound=NetworkConfig)
+
+
+@dataclass
+class Chunk:
+    """Examples that go through the network together.
+
+    Attributes
+    ----------
+    surface : Surface or batch of them
+    names : of the examples, for messages.
+    extra : further tensors that the loss needs.
+    """
+
+    surface: Surface
+    names: list[str]
+    extra: dict[str, Tensor] = field(default_factory=dict)
+
+    def to(self, device: torch.device) -> Chunk:
+        """Return the chunk on a device."""
+        if device.type == "cpu":
+            return self
+        extra = {key: value.to(device) for key, value in self.extra.items()}
+        return Chunk(self.surface.to(device), self.names, extra)
+
+
+@dataclass(frozen=True)
+class EmbeddedShape:
+    """What an embedded generator knows about a shape it has made, of which a task takes its target.
+
+    Attributes
+    ----------
+    mesh : Mesh
+    kind : int
+        Number of its species.
+    part : (V,) int64
+        Number of the part that each vertex is on.
+    place : callable () -> (V,) int64
+        The vertex of the template that each vertex corresponds to, −1 for none.
+    made : object
+        As the generator made it, for ground truth between two shapes.
+    """
+
+    mesh: Mesh
+    kind: int
+    part: NDArray[np.int64]
+    place: Callable[[], NDArray[np.int64]]
+    made: Any
+
+
+class Task:
+    """What is to be learnt. A subclass in a file of its own says all that is particular about it.
+
+    The attributes and methods below have defaults that fit a task of one number at each vertex; a task of
+    that kind need only set ``name`` and ``metrics`` and define ``loss`` and ``measure``.
+
+    Attributes
+    ----------
+    name, about : str
+        By which it is found, and what it gives in a few words, for help texts.
+    layout : str
+        What a folder for it looks like.
+    head : "labels", "classification", "descriptors" or "vectors"
+        What the network must put out, see `NetworkConfig`.
+    default_outputs : int or None
+        How many outputs where the data does not say; None if the data must say.
+    metrics : tuple of Metric
+        Numbers of an evaluation, of shapes and of the training log. The first is the main one: the best
+        epoch is chosen by it.
+    score : Metric or None
+        How well a training batch is solved, if `loss` says that.
+    rank_by : str
+        The number of a shape by which best and worst are told; the main metric if empty.
+    curves : Curves or None
+        What the curves of an evaluation show.
+    shapes_caption : str
+        What a report says above the shapes it shows.
+    presets : dict of str to Preset
+        The values of "default" and "tiny", and of "paper" if there is one.
+    Config : type
+        The class of its training settings; a task may have more fields.
+    targets : tuple of str
+        The tensors of a surface that `loss` reads.
+    paired : bool
+        Whether an example is a pair of surfaces.
+    one_template : bool
+        Whether targets are vertices of one template.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str] = ""
+    layout: ClassVar[str] = "Beside each mesh a .txt file (or .npy, .csv) has a number for each vertex."
+    head: ClassVar[Head] = "labels"
+    default_outputs: ClassVar[int | None] = 1
+    metrics: ClassVar[tuple[Metric, ...]]
+    score: ClassVar[Metric | None] = None
+    rank_by: ClassVar[str] = ""
+    curves: ClassVar[Curves | None] = None
+    shapes_caption: ClassVar[str] = "Worst and best test shapes."
+    presets: ClassVar[Mapping[str, Preset]] = {
+        "default": Preset(
+            training={**MODERN, "epochs": 14}, surface={"radius": 0.2, "samples": 1024, "features": "hks"}
+        ),
+        "tiny": Preset(training={**QUICK, "batch": 2}, surface={"radius": 0.2, "features": "xyz"}),
+    }
+    Config: ClassVar[type[TrainingConfig]] = TrainingConfig
+    targets: ClassVar[tuple[str, ...]] = ("y",)
+    paired: ClassVar[bool] = False
+    one_template: ClassVar[bool] = False
+
+    # Settings
+
+    def preset(self, name: str) -> Preset:
+        """Return the preset of that name; raise ValueError if the task has none."""
+        if name not in self.presets:
+            raise ValueError(f"unknown preset {name!r}; choose one of {', '.join(self.presets)}")
+        return self.presets[name]
+
+    def training_config(self, *, preset: str = "default", **changes: Any) -> TrainingConfig:
+        """Return the training settings of a preset, with some fields changed."""
+        return self.Config.from_dict({**self.preset(preset).training, **changes})
+
+    def network_config(
+        self,
+        kind: type[Config],
+        *,
+        network: str = "",
+        classes: int | None = None,
+        preset: str = "default",
+        **changes: Any,
+    ) -> Config:
+        """Return the settings of a network for this task.
+
+        Parameters
+        ----------
+        kind : type
+            The class of the network's settings.
+        network : str
+            The network's name; by default the one that ``kind`` belongs to.
+        classes : int, optional
+            Number of outputs.
+        **changes
+            Any field of the settings.
+        """
+        chosen, known = self.preset(preset), field_types(kind)
+        settings: dict[str, Any] = {"head": self.head}
+        settings |= {key: value for key, value in chosen.surface.items() if key in known}
+        settings |= chosen.networks.get(network or kind.network, {})
+        settings |= kind.presets.get(preset, {})
+        if classes is not None:
+            settings["outputs"] = classes
+        elif self.default_outputs is not None:
+            settings.setdefault("outputs", self.default_outputs)
+        elif "outputs" not in changes:
+            raise ValueError(f"{self.name} needs the number of classes; give classes=…")
+        return kind.from_dict({**settings, **changes})
+
+    # Data: folders, embedded shapes, targets
+
+    def recognises(self, root: Path) -> int:
+        """Return how surely a folder is meant for this task: 0 for not at all; the surest task is taken."""
+        return 0
+
+    def read_folder(self, folder: OwnFolder) -> Collection:
+        """Return the meshes and targets of a folder; note what is wrong in ``folder.problems``."""
+        return read_values(folder, self.name)
+
+    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
+        """Write one mesh and its target as `read_folder` reads them."""
+        sample.mesh.save(folder / f"{item.name}.obj")
+        write_numbers(folder / f"{item.name}.txt", sample.target)
+
+    def write_common(self, folder: Path, collection: Collection) -> None:
+        """Write what a folder has once, such as the names of classes."""
+
+    def embedded_target(self, shape: EmbeddedShape) -> Any:
+        """Return the target of an embedded shape."""
+        raise ValueError(f"there are no embedded shapes for {self.name}; give a folder of meshes with --data")
+
+    def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the classes, of those of shapes and of parts."""
+        return ()
+
+    def attach(self, surface: Surface, sample: Sample) -> None:
+        """Put the target on a surface: by default ``vertex_y`` at its vertices, and ``y`` at its samples."""
+        target = np.ascontiguousarray(sample.target)
+        kind = np.int64 if target.dtype.kind in "iub" else np.complex64 if target.dtype.kind == "c" else np.float32
+        surface.vertex_y = torch.from_numpy(target.astype(kind))
+        surface.y = surface.vertex_y[surface.sample]
+
+    def outputs(self, data: Any) -> int | None:
+        """Return how many outputs the network must have for a dataset; None if that is free."""
+        return self.default_outputs
+
+    # Learning
+
+    def size(self, example: Any) -> int:
+        """Return the size of an example: its edges, or its samples if it has none."""
+        return int(example.num_edges or example.num_nodes)
+
+    def collate(
+        self,
+        examples: Sequence[Any],
+        draws: Sequence[np.random.Generator],
+        config: TrainingConfig,
+        network: Network,
+    ) -> Chunk:
+        """Put examples together.
+
+        ``draws`` has the random numbers of each, so that no other example, order or process changes what
+        happens to it.
+        """
+        shown = [self.varied(one, draw, config, network) for one, draw in zip(examples, draws, strict=True)]
+        return Chunk(joined(shown), [example.name for example in examples])
+
+    def varied(
+        self, surface: Surface, draw: np.random.Generator, config: TrainingConfig, network: Network
+    ) -> Surface:
+        """Return what training shows of a surface: what the network reads, turned (and stretched) at random."""
+        reads = None if network.reads is None else (*network.reads, *self.targets)
+        shown = only(surface, reads)
+        features = network.config.features
+        if turning_columns(surface, features):
+            matrix = np.eye(3)
+            if config.rotate:
+                matrix = Rotation.from_quat(draw.normal(size=4)).as_matrix()
+            if config.stretch:
+                matrix = matrix * draw.uniform(1 - config.stretch, 1 + config.stretch, 3)
+            shown.x = turned(surface, matrix, features)
+        return shown
+
+    def loss(
+        self, outputs: Tensor, chunk: Chunk, config: TrainingConfig
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return (examples,) the loss of each, and (examples,) how well each is solved, or None."""
+        raise TypeError(f"the task {self.name} does not define loss(outputs, chunk, config)")
+
+    # Results
+
+    def combine(self, outputs: Sequence[Tensor]) -> Tensor:
+        """Return one output of those for several orientations of a shape: their mean."""
+        return torch.stack(list(outputs)).mean(0)
+
+    def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
+        """Return a network's outputs for one surface as answers at the vertices of its mesh."""
+        values = at_vertices(surface, outputs).numpy()
+        return Decoded(values=values[:, 0] if values.shape[1] == 1 else values)
+
+    def measure(self, found: Decoded, surface: Surface) -> dict[str, Any]:
+        """Return the numbers of one test shape, by the keys of ``metrics``."""
+        raise TypeError(f"the task {self.name} defines neither measure(found, surface) nor evaluate(…)")
+
+    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
+        """Return how well a network does on a dataset; ``follow`` wraps the loop over it to show progress.
+
+        By default the mean over shapes of what `measure` returns.
+        """
+        shapes = []
+        for surface in follow(data):
+            found = self.decode(network(surface), surface)
+            shapes.append({"name": surface.name, **self.measure(found, surface)})
+        keys = [metric.key for metric in self.metrics if shapes and metric.key in shapes[0]]
+        metrics = {key: float(np.mean([shape[key] for shape in shapes])) for key in keys}
+        return Evaluation(self.name, metrics, shapes, class_names=tuple(data.class_names))
+
+    def description(self) -> dict[str, Any]:
+        """Return what the numbers of an evaluation mean, for reports; plain values that JSON can hold."""
+        known = {metric.key: metric.to_dict() for metric in self.metrics}
+        if self.score is not None:
+            known["score"] = self.score.to_dict()
+        described: dict[str, Any] = {
+            "metrics": known,
+            "rank_by": self.rank_by or self.metrics[0].key,
+            "shapes_caption": self.shapes_caption,
+        }
+        if self.curves is not None:
+            described["curves"] = self.curves.to_dict()
+        return described
+
+    def show(self, found: Prediction) -> list[VertexValues]:
+        """Return what to see of a prediction at the vertices, the most important first."""
+        shown: list[VertexValues] = []
+        if found.values is not None and found.values.ndim:
+            field = np.iscomplexobj(found.values)
+            rows = found.values.reshape(len(found.values), -1)
+            for column in range(rows.shape[1]):
+                name = "Value" if rows.shape[1] == 1 else f"Value {column}"
+                shown.append(
+                    VertexValues(name=name, kind="field" if field else "scalar", values=rows[:, column])
+                )
+        return shown
+
+    def note(self, found: Prediction) -> str:
+        """Return a prediction in a few words, if they say it all."""
+        return ""
+
+    def summary(self, found: Prediction) -> dict[str, Any]:
+        """Return the columns of a mesh in predictions.csv; empty if there is no such table."""
+        return {}
+
+    def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
+        """Write the files of a prediction."""
+        write_prediction(found, self.show(found), folder, name, descriptors=descriptors)
+
+    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+        """Return (V,) the vertex of the other mesh at each vertex of the first."""
+        raise ValueError(f"a network for {self.name} cannot match shapes")
+
+    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+        """Return what a report shows of a test shape: prediction beside truth."""
+        surface = data[index]
+        found = self.decode(outputs(surface), surface)
+        if found.values is None or found.values.ndim != 1:
+            return []
+        truth = surface.vertex_y.numpy()
+        kind = "field" if np.iscomplexobj(found.values) else "scalar"
+        low, high = float(np.nanmin(truth.real)), float(np.nanmax(truth.real))
+        limits = None if kind == "field" else (low, max(high, low + 1e-12))
+        return [
+            VertexValues(name="Prediction", kind=kind, values=found.values, limits=limits),
+            VertexValues(name="Truth", kind=kind, values=truth, limits=limits),
+            VertexValues(name="Error", kind="error", values=np.abs(found.values - truth)),
+        ]
+
+    def picture_points(self, network: Network, data: Any, points: int) -> tuple[Any, Any] | None:
+        """Return (n, d) features of points on test shapes and (n,) their classes, to arrange in the plane."""
+        return None

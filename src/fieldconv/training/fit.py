@@ -1,0 +1,60 @@
+"""Whether a network and a dataset belong together, and how the one is made ready for the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fieldconv.networks.base import Network
+from fieldconv.tasks import task_named
+
+
+def check_fit(model: Network, data: Any) -> None:
+    """Raise ValueError if the network's outputs are not what the data has as targets."""
+    task, kind = task_named(data.task), type(model).__name__
+    if model.config.head != task.head:
+        raise ValueError(
+            f"the network's head is {model.config.head!r}, but {task.name} needs {task.head!r}; build it with "
+            f"{kind}.for_task({task.name!r}, …)"
+        )
+    outputs = task.outputs(data)
+    if outputs is not None and model.config.outputs != outputs:
+        what = f"{outputs} classes" if data.class_names or data.template is not None else f"{outputs} values"
+        raise ValueError(
+            f"the network has {model.config.outputs} outputs, but the data has {what}; "
+            f"build it with {kind}.for_task({task.name!r}, classes={outputs})"
+        )
+    if model.class_names and tuple(data.class_names) != tuple(model.class_names):
+        raise ValueError(
+            f"the network knows the classes {', '.join(model.class_names)}; the data has "
+            f"{', '.join(data.class_names)}"
+        )
+    one, two = model.template, data.template
+    if one is not None and two is not None and not np.array_equal(one.vertices, two.vertices):
+        raise ValueError(
+            "the data's template is not the one the network was trained with; its vertices are other points"
+        )
+
+
+def adopt(model: Network, data: Any) -> None:
+    """Tell the network what it is trained for; checkpoints and predictions need it."""
+    model.task, model.class_names, model.template = data.task, tuple(data.class_names), data.template
+
+
+def prepared_for(model: Network, data: Any) -> Any:
+    """Return the data as the network needs it: the same samples, features and operators."""
+    settings = model.config.surface_settings
+    current = getattr(data.pre_transform, "settings", settings)  # one's own preparation is left alone
+    return data if current == settings else data.prepared_with(settings)
+
+
+def divided(data: Any, share: float, seed: int) -> tuple[Any, Any]:
+    """Return data to learn from, and a share of it, at least one, kept out."""
+    order = np.random.default_rng(seed).permutation(len(data))
+    kept_out = max(1, round(share * len(data)))
+    if kept_out >= len(data):
+        raise ValueError(
+            f"{len(data)} examples cannot be divided into training and validation; set validation to 0"
+        )
+    return data[sorted(order[kept_out:].tolist())], data[sorted(order[:kept_out].tolist())]

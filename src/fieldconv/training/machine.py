@@ -1,0 +1,52 @@
+"""The devices and processes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from lightning_fabric import Fabric
+
+from fieldconv.training.settings import Machine
+
+
+def make_fabric(machine: Machine) -> Fabric:
+    """Return Lightning Fabric for the machine; other processes, if any, are started."""
+    accelerator = machine.accelerator
+    if accelerator == "auto":
+        accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        fabric = Fabric(
+            accelerator=accelerator,
+            devices=int(machine.devices) if machine.devices.isdecimal() else machine.devices,
+            num_nodes=machine.num_nodes,
+            strategy=machine.strategy,
+            precision=machine.precision,
+        )
+    except Exception as error:  # of many kinds, all of which mean the same here
+        raise ValueError(
+            f"accelerator {accelerator}, devices {machine.devices}, strategy {machine.strategy}, precision "
+            f"{machine.precision} do not work here: {' '.join(str(error).split())}"
+        ) from None
+    fabric.launch()
+    return fabric
+
+
+@contextmanager
+def threads_of(machine: Machine) -> Iterator[None]:
+    """Within, torch uses as many threads as the machine says; afterwards as many as before."""
+    before = torch.get_num_threads()
+    if machine.threads:
+        torch.set_num_threads(machine.threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def own_randomness() -> Iterator[None]:
+    """Within, torch may be seeded; afterwards it goes on as if it had not been."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        yield

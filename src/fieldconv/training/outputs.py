@@ -1,0 +1,60 @@
+"""A network as evaluation and prediction want it: without gradients, outputs on the CPU in single precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fieldconv.networks.base import Network
+from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import on_device, orientations
+from fieldconv.tasks.base import Task
+
+
+class NetworkOutputs:
+    """Calls a network for one surface at a time, averaged over orientations of the shape.
+
+    Parameters
+    ----------
+    model : Network
+    task : Task
+        Says how outputs for several orientations become one.
+    rotations : int
+        Orientations; only networks whose inputs turn with the shape differ between them.
+    """
+
+    def __init__(self, model: Network, task: Task, rotations: int = 1) -> None:
+        self.model, self.task, self.rotations = model, task, rotations
+        self.title = type(model).__name__
+
+    def __call__(self, surface: Surface) -> Tensor:
+        return self.task.combine([self.model(turned).float().cpu() for turned in self._turned(surface)])
+
+    def with_descriptors(self, surface: Surface) -> tuple[Tensor, NDArray[np.float32] | None]:
+        """Return the outputs, and the mean descriptors if the network has any."""
+        found = [self.model.with_descriptors(turned) for turned in self._turned(surface)]
+        outputs = self.task.combine([one.float().cpu() for one, _ in found])
+        described = [one.float().cpu().numpy() for _, one in found if one is not None]
+        return outputs, np.mean(described, 0) if described else None
+
+    def _turned(self, surface: Surface) -> Iterator[Surface]:
+        device = next(self.model.parameters()).device
+        for turned in orientations(surface, self.rotations, self.model.config.features):
+            yield on_device(turned, device)
+
+
+@contextmanager
+def evaluation_mode(model: Network) -> Iterator[None]:
+    """Within, the network is in evaluation mode and keeps no gradients."""
+    before = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(before)

@@ -94,3 +94,12 @@ def test_position_colours_differ_between_far_points() -> None:
     lab = col.to_oklab(col.position_colours(corners) / 255)
     apart = np.linalg.norm(lab[:, None] - lab[None], axis=-1)[np.triu_indices(8, 1)]
     assert apart.min() > 0.1
+
+
+def test_alike_descriptors_have_alike_colours() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=(50, 8))
+    second = first[::-1] + 1e-4 * rng.normal(size=(50, 8))
+    a, b = col.alike([first, second])
+    assert np.abs(a.astype(int) - b[::-1]).max() <= 2
+    assert np.ptp(a, axis=0).min() > 60

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fieldconv.viz import figures
+from fieldconv.viz.metric import Metric
 
 rng = np.random.default_rng(0)
 CURVE = np.stack([np.linspace(0, 0.25, 20), np.linspace(0.2, 1, 20)], 1)
@@ -18,8 +19,9 @@ FIGURES = {
     "confusion": lambda: figures.confusion_matrix(rng.random((3, 3)), ["a", "_b", "$c"]),
     "large confusion": lambda: figures.confusion_matrix(np.eye(30), [f"class {k}" for k in range(30)]),
     "iou": lambda: figures.iou_bars([0.5, np.nan], ["a", "b"]),
-    "errors": lambda: figures.error_curves({"FCNet": CURVE}),
-    "precision": lambda: figures.precision_recall_curves({"FCNet": CURVE * [4, 1], "HKS": CURVE * [4, 0.5]}),
+    "percent": lambda: figures.lines({"FCNet": (CURVE[:, 0], CURVE[:, 1])}, percent=True),
+    "scores": lambda: figures.training_curves({"loss": [2, 1], "score": [-3, -2], "accuracy": [0.5, 0.6]}),
+    "no scores": lambda: figures.training_curves({"epoch": [1, 2], "seconds": [3, 4]}),
     "scatter": lambda: figures.scatter(rng.random((50, 2)), np.arange(50) % 3 - 1, ["a"]),
     "filters": lambda: figures.filter_images(rng.normal(size=(2, 3, 9, 9)) + 0j, title="conv"),
 }
@@ -70,9 +72,27 @@ def test_training_columns_are_sorted_by_kind() -> None:
         "accuracy": np.array([0.9]),
         "mean_error": np.array([2.5]),
         "seconds": np.array([0.5]),
+        "learning_rate": np.array([0.01]),
+        "score": np.array([-3.0]),
+        "validation_gap": np.array([0.5]),
         "empty": np.array([np.nan]),
     }
-    assert figures.split_history(columns) == (["loss", "validation_loss"], ["accuracy"])
+    known = {"gap": Metric("gap", better="less", style="plain")}
+    assert figures.split_history(columns, known) == (
+        ["loss", "validation_loss"],
+        ["accuracy"],
+        ["mean_error", "score", "validation_gap"],
+    )
+
+
+def test_percent_ticks_have_the_digits_they_need() -> None:
+    """A score that moves by half a percent must not be labelled 0 %, 0 %, 1 %, 1 %."""
+    figure = figures.lines({"a": ([0, 1], [0.001, 0.009])}, percent=True)
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    texts = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(set(texts)) == len(texts) > 2
+    assert all(text.endswith(" %") for text in texts)
 
 
 def test_filter_sheet_places_pairs_and_clears_the_outside() -> None:

@@ -1,82 +1,58 @@
 from __future__ import annotations
 
-import cmath
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.models.fcnet import FCNet
-from fieldconv.nn.field_conv import FieldConv
-from fieldconv.viz.filters import convolutions, filter_images, response_panels, write_filters
+from fieldconv.viz.filters import response_panels, write_filters
 from viz.browser import Browser
-from viz.test_viewer import LOADS
+from viz.test_viewer import LOADS, NASTY
+
+RNG = np.random.default_rng(0)
 
 
-@pytest.fixture
-def model() -> FCNet:
-    torch.manual_seed(0)
-    model = FCNet.for_task("segmentation", classes=3, preset="tiny")
-    model.task, model.class_names = "segmentation", ("a", "b", "c")
-    return model
+def pictures(outputs: int, inputs: int, size: int = 9) -> np.ndarray:
+    """Complex pictures on the disc, NaN outside."""
+    y, x = np.mgrid[1 : -1 : size * 1j, -1 : 1 : size * 1j]
+    turn = np.arange(1, 1 + outputs * inputs).reshape(outputs, inputs, 1, 1)
+    return np.where(np.hypot(x, y) <= 1, (x + 1j * y) * np.exp(1j * turn) * turn, np.nan)
 
 
-@pytest.mark.parametrize("kind", ["offset", "real", "complex"])
-@pytest.mark.parametrize("spacing", ["linear", "equal_area"])
-def test_pictures_are_the_fourier_series(kind: str, spacing: str) -> None:
-    """Each pixel against the series summed by hand, with the radial profile interpolated by NumPy."""
-    torch.manual_seed(0)
-    conv = FieldConv(2, 3, rings=4, band_limit=2, filter=kind, spacing=spacing)
-    images = filter_images(conv, size=7)
-    real, imaginary = (part.detach().numpy() for part in conv.coefficients())
-    radii = np.arange(1, 5) / 4
-    if spacing == "equal_area":
-        radii = np.sqrt(radii)
-    for row in range(7):
-        for column in range(7):
-            x, y = -1 + column / 3, 1 - row / 3
-            r, theta = math.hypot(x, y), math.atan2(y, x)
-            if r > 1:
-                assert np.isnan(images[:, :, row, column]).all()
-                continue
-            for o in range(3):
-                for c in range(2):
-                    total = 0j
-                    for k, m in enumerate(range(-2, 3)):
-                        profile = complex(
-                            np.interp(r, radii, real[k, :, c, o]), np.interp(r, radii, imaginary[k, :, c, o])
-                        )
-                        total += profile * cmath.exp(1j * m * theta)
-                    assert images[o, c, row, column] == pytest.approx(total, abs=1e-5)
+def field(count: int, channels: int) -> np.ndarray:
+    values = RNG.normal(size=(count, channels)) + 1j * RNG.normal(size=(count, channels))
+    return values * np.arange(1, channels + 1)
 
 
-def test_real_filters_are_real() -> None:
-    images = filter_images(FieldConv(1, 1, filter="real"))
-    assert np.nanmax(np.abs(images.imag)) < 1e-6
-
-
-def test_convolutions_are_named_in_order(model: FCNet) -> None:
-    names = [name for name, _ in convolutions(model)]
-    assert names[:2] == ["block 1 first convolution", "block 1 second convolution"]
-    assert names[-1] == "ECHO block, last convolution"
-
-
-def test_responses_are_the_blocks_outputs(model: FCNet, ball: Mesh) -> None:
-    panels = response_panels(model, ball)
-    assert [panel.title for panel in panels] == [f"Block {k + 1}" for k in range(len(model.blocks))]
-    strengths = [colouring.values.mean() for colouring in panels[0].colourings]
+def test_the_strongest_channels_come_first(ball: Mesh) -> None:
+    [panel] = response_panels(ball, [("block 1", field(162, 9))], channels=3)
+    assert panel.title == "Block 1"
+    assert panel.note == "channels 8, 7, 6, strongest first"
+    assert [colouring.arrows is not None for colouring in panel.colourings] == [True] * 3
+    strengths = [colouring.values.mean() for colouring in panel.colourings]
     assert strengths == sorted(strengths, reverse=True)
-    assert panels[0].colourings[0].arrows is not None
 
 
-def test_filter_page(model: FCNet, ball: Mesh, browser: Browser, tmp_path: Path) -> None:
-    model.save_pretrained(tmp_path / "run")
-    ball.save(tmp_path / "ball.ply")
-    path = write_filters(tmp_path / "run", mesh=tmp_path / "ball.ply")
-    assert path == tmp_path / "run" / "filters.html"
+def test_only_the_strongest_filters_are_shown(tmp_path: Path) -> None:
+    page = write_filters(tmp_path / "f.html", title="t", filters=[("conv", pictures(5, 7))], most=4)
+    assert "7 inputs → and 5 outputs ↓; the strongest 4 and 4 of them" in page.read_text()
+
+
+def test_responses_need_their_mesh(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give the mesh"):
+        write_filters(tmp_path / "f.html", title="t", filters=[], responses=[("a", field(3, 2))])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_filter_page(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    path = write_filters(
+        tmp_path / "filters.html",
+        title=NASTY,
+        filters=[(NASTY, pictures(2, 3)), ("second", pictures(20, 20))],
+        responses=[("block 1", field(162, 4)), ("block 2", field(162, 2))],
+        mesh=ball,
+    )
     inside = [hit for hit in LOADS.findall(path.read_text()) if hit.strip().lower() not in ("src=", "src =")]
     assert inside == []
     browser.open(path, ready="window.fieldconv && fieldconv.ready")
@@ -84,4 +60,5 @@ def test_filter_page(model: FCNet, ball: Mesh, browser: Browser, tmp_path: Path)
     assert browser.requests == [path.as_uri()]
     broken = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
     assert browser.run(broken) == 0
-    assert browser.run("document.images.length") == len(convolutions(model))
+    assert browser.run("document.querySelectorAll('img.filters').length") == 2
+    assert browser.run("document.title") == NASTY

@@ -75,15 +75,3 @@ def test_disc_arrows_are_tangent_and_equally_long(ball: Mesh) -> None:
 def test_disc_of_a_vertex_that_is_not_there(ball: Mesh) -> None:
     with pytest.raises(ValueError, match="ball has no vertex 162; choose one of 0…161"):
         pan.disc_panels(ball, 162, 0.2)
-
-
-def test_mesh_data_is_shown_by_its_kind(ball: Mesh) -> None:
-    data = {
-        "label": np.arange(162) % 4,
-        "geodesic_error": np.linspace(0, 1, 162),
-        "curvature": np.linspace(-1, 1, 162),
-    }
-    mesh = Mesh(ball.vertices, ball.faces, vertex_data=data, vertex_colours=np.zeros((162, 4), np.uint8))
-    found = pan.mesh_colourings(mesh)
-    assert [type(c).__name__ for c in found] == ["Labels", "Scalar", "Scalar", "Colours"]
-    assert [c.name for c in found[:2]] == ["Label", "Geodesic error"]

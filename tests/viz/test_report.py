@@ -3,19 +3,18 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fieldconv.viz import page
-from fieldconv.viz.published import BENCHMARKS
 from fieldconv.viz.report import compare, write_figures, write_report
-from fieldconv.viz.runs import RunError, describe, read_run, score, shape_panels
+from fieldconv.viz.run_folder import RunError, read_run, shape_panels
 from viz.browser import Browser
-from viz.runs import PARTS, write_run
+from viz.runs import BENCHMARK, DESCRIPTIONS, OLD_TASKS, PARTS, TASKS, write_run
 from viz.test_viewer import LOADS, NASTY, Tags
 
-TASKS = ["classification", "segmentation", "correspondence", "matching"]
 READY = (
     "window.fieldconvPlots && fieldconvPlots.ready && "
     "(!document.querySelector('[data-fieldconv]') || window.fieldconv && fieldconv.ready)"
@@ -25,22 +24,42 @@ READY = (
 def own_text(path: Path) -> str:
     """The page without Plotly's own code and without packed numbers."""
     html = path.read_text().replace(page._plotly(), "")
-    return re.sub(r'"data":"[A-Za-z0-9+/=]*"', "", html)
+    return re.sub(r'"data":"[A-Za-z0-9+/=]*"', '"data":""', html)
+
+
+def plots_of(path: Path) -> list[dict[str, Any]]:
+    """What Plotly is given to draw."""
+    blocks = [json.loads(block) for block in Tags(own_text(path)).data]
+    return [block for block in blocks if "layout" in block]
+
+
+EXPECTED = {
+    "classification": ["Confusion", "predicted"],
+    "segmentation": ["92.1 %", "mean IoU", "Descriptors", "Wrong"],
+    "correspondence": ["87.0 %", "Geodesic errors", "Template", "Feature 2"],
+    "matching": ["34.0 %", "Precision and recall", "HKS", "First right match"],
+    "regression": ["RMSE in mm", "validation RMSE in mm", "Height, predicted", "Flow"],
+}
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_report_shows_what_the_run_has(task: str, tmp_path: Path) -> None:
     run = write_run(tmp_path / "my run", task)
     text = own_text(write_report(run))
-    expected = {
-        "classification": ["95", "Confusion", "Field convolutions (paper)", "predicted"],
-        "segmentation": ["92.1 %", "mean IoU", "ECHO descriptors", "MeshWalker", "Wrong"],
-        "correspondence": ["87.0 %", "Geodesic errors", "Template", "Feature 2"],
-        "matching": ["34.0 %", "Precision and recall", "HKS", "Rank of the first right match"],
-    }
-    for part in ("Training", "training.learning_rate", "12 epochs", *expected[task]):
+    published = ["Field convolutions (paper)", "MeshWalker"] if task == "segmentation" else []
+    for part in ("Training", "training.learning_rate", "12 epochs", *EXPECTED[task], *published):
         assert part in text
     assert LOADS.findall(text) == []
+
+
+@pytest.mark.parametrize("task", OLD_TASKS)
+def test_reports_of_old_runs_still_work(task: str, tmp_path: Path) -> None:
+    """Version 0.1.0 wrote no descriptions: the caller may give one."""
+    run = write_run(tmp_path / "run", task, described=False)
+    text = own_text(write_report(run, description=DESCRIPTIONS[task]))
+    for part in ("Training", *EXPECTED[task]):
+        assert part in text
+    assert "<h2>Shapes</h2>" in own_text(write_report(run))
 
 
 def test_report_goes_into_the_run_folder_by_default(tmp_path: Path) -> None:
@@ -98,54 +117,116 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
         write_report(tmp_path)
 
 
-def test_worst_comes_first() -> None:
-    wrong_and_sure, wrong, right, right_and_sure = (
-        {"accuracy": a, "confidence": c} for a, c in ((0.0, 0.9), (0.0, 0.5), (1.0, 0.5), (1.0, 0.9))
-    )
-    shuffled = [right, wrong_and_sure, right_and_sure, wrong]
-    ordered = sorted(shuffled, key=lambda shape: score("classification", shape))
-    assert ordered == [wrong_and_sure, wrong, right, right_and_sure]
+def test_worst_comes_first(tmp_path: Path) -> None:
+    """By the described number in its direction, or by the shapes' own order."""
+    correspondence = read_run(write_run(tmp_path / "a", "correspondence"))
+    small, large = ({"mean_error": error} for error in (0.1, 0.2))
+    assert sorted([small, large, {}], key=correspondence.goodness) == [{}, large, small]
+    classes = read_run(write_run(tmp_path / "b", "classification"))
+    shapes = [{"accuracy": 1.0, "order": -1}, {"accuracy": 0.0, "order": 0.5}]
+    assert [classes.goodness(shape) for shape in shapes] == [-1, 0.5]
 
 
-def test_shapes_show_truth_prediction_and_mistakes(tmp_path: Path) -> None:
-    run = read_run(write_run(tmp_path / "run", "segmentation"))
+def test_without_a_description_shapes_are_sorted_by_their_own_metric(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "run", "segmentation", described=False))
+    assert run.rank_by == "accuracy"
+    pairs = read_run(write_run(tmp_path / "pairs", "matching", described=False))
+    assert pairs.rank_by == "average_precision"  # the first number, as no metric is a shape's own
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_shapes_show_truth_prediction_and_mistakes(tmp_path: Path, described: bool) -> None:
+    run = read_run(write_run(tmp_path / "run", "segmentation", described=described))
     panels = shape_panels(run)
     assert [panel.title for panel in panels] == ["shape 0", "shape 1", "shape 8", "shape 9"]
     assert panels[0].note == "worst: accuracy 70.0 %"
     prediction, truth, wrong = panels[0].colourings
+    assert [c.name for c in panels[0].colourings] == ["Prediction", "Truth", "Wrong"]
     np.testing.assert_array_equal(wrong.values, prediction.values != truth.values)
     assert truth.names == PARTS
 
 
-def test_features_share_their_hues(tmp_path: Path) -> None:
+@pytest.mark.parametrize("described", [True, False])
+def test_features_share_their_hues(tmp_path: Path, described: bool) -> None:
     """The same magnitude has the same hue on all shapes, so the largest of all is common."""
-    panels = shape_panels(read_run(write_run(tmp_path / "run", "correspondence")))
+    run = read_run(write_run(tmp_path / "run", "correspondence", described=described))
+    panels = shape_panels(run)
     assert panels[0].title == "Template"
     first, second = (next(c for c in panel.colourings if c.name == "Feature 2") for panel in panels[1:])
     strongest = max((first, second), key=lambda c: c.limits[1])
     assert strongest.ramp[-1].tolist() == [255, 0, 0]
 
 
-def test_classes_are_described_in_words(tmp_path: Path) -> None:
-    run = read_run(write_run(tmp_path / "run", "classification"))
+def test_pairs_stand_side_by_side(tmp_path: Path) -> None:
+    panels = shape_panels(read_run(write_run(tmp_path / "run", "matching")))
+    assert [panel.title for panel in panels] == ["shape 0", "1", "shape 5", "6"]
+    assert panels[0].note == "worst: average precision 20.0 %"
+
+
+def test_shapes_are_described_in_words(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "run", "classification", described=False))
     shape = {"truth": 1, "predicted": 2, "accuracy": 0.0, "confidence": 0.5}
-    assert describe(run, shape) == "hand, predicted lower arm (50 %)"
-    assert describe(run, {**shape, "predicted": 1}) == "hand (50 %)"
+    assert run.describe(shape) == "hand, predicted lower arm (50 %)"
+    assert run.describe({**shape, "predicted": 1}) == "hand (50 %)"
+    assert run.describe({**shape, "note": "as it says"}) == "as it says"
+    assert run.describe({}) == ""
 
 
-def test_published_results_are_the_papers() -> None:
-    best = {b.task: b.results[0] for b in BENCHMARKS if b.results}
-    assert best == {
-        "classification": ("Field convolutions (paper)", 0.992),
-        "segmentation": ("Field convolutions (paper)", 0.929),
+@pytest.mark.parametrize("better", ["more", "less"])
+def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    path = run / "evaluation" / "metrics.json"
+    content = json.loads(path.read_text())
+    content["description"]["metrics"]["accuracy"] = {"better": better}
+    content["metrics"]["accuracy"] = 0.928  # between the two published ones
+    path.write_text(json.dumps(content))
+    [ranking] = [p for p in plots_of(write_report(run)) if "This run" in p["data"][0].get("y", ())]
+    order = [BENCHMARK["results"][0][0], "This run", BENCHMARK["results"][1][0]]
+    assert ranking["data"][0]["y"] == (order if better == "more" else order[::-1])
+
+
+def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / f"run{k}", "regression", seed=k) for k in range(3)]
+    errors = [read_run(run).metrics["rmse"] for run in runs]
+    html = own_text(compare(runs, tmp_path / "compare.html"))
+    [marked] = re.findall(r"<td class=strong>([^<]*)</td>", html)
+    assert marked == f"{min(errors):.4g}"
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ({"metrics": {"a": {"better": "up"}}}, "its description cannot be read .*choose 'more'"),
+        ({"metrics": [1]}, "its description cannot be read"),
+        ({"curves": 3}, "its description cannot be read"),
+    ],
+)
+def test_broken_descriptions_give_one_line(tmp_path: Path, description: object, message: str) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    path = run / "evaluation" / "metrics.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "description": description}))
+    with pytest.raises(RunError, match=message) as caught:
+        read_run(run)
+    assert "\n" not in str(caught.value)
+
+
+def test_training_plots_are_sorted_by_kind(tmp_path: Path) -> None:
+    plots = plots_of(write_report(write_run(tmp_path / "run", "regression")))
+    drawn = {
+        p["layout"]["yaxis"]["title"]["text"]: [trace["name"] for trace in p["data"]]
+        for p in plots
+        if p["layout"]["xaxis"]["title"]["text"] == "epoch"
     }
+    assert drawn == {"loss": ["loss"], "score": ["training score", "validation RMSE in mm"]}
+    steps = {p["layout"]["xaxis"]["dtick"] for p in plots if "dtick" in p["layout"]["xaxis"]}
+    assert steps == {2}  # whole epochs
 
 
 def test_comparison_overlays_runs_and_says_what_differs(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / part / "run", "matching", seed=k) for k, part in enumerate(("one", "two"))]
-    html = own_text(compare(runs, tmp_path / "compare.html"))
-    plots = [json.loads(block) for block in Tags(html).data]
-    [curves] = [p for p in plots if p["layout"]["yaxis"]["title"]["text"] == "precision"]
+    path = compare(runs, tmp_path / "compare.html")
+    html = own_text(path)
+    [curves] = [p for p in plots_of(path) if p["layout"]["yaxis"]["title"]["text"] == "precision"]
     assert [trace["name"] for trace in curves["data"]] == ["one/run", "two/run", "HKS"]
     assert "training.seed" in html
     assert "network.rings" not in html  # the same in both

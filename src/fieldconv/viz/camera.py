@@ -37,7 +37,7 @@ class Camera:
 
     @classmethod
     def home(cls, panel: Panel, *, up: str = "y") -> Camera:
-        """From the front and slightly above; from straight above the focus if the panel has one."""
+        """Return the camera in front and slightly above, or straight above the focus if there is one."""
         if up not in ("x", "y", "z"):
             raise ValueError(f"up is {up!r}; choose x, y or z")
         upward = np.eye(3)["xyz".index(up)]
@@ -58,7 +58,7 @@ class Camera:
         return cls(np.stack([right, np.cross(backward, right), backward]), zoom, fit=panel.focus is None)
 
     def project(self, points: Floats, width: int, height: int) -> tuple[Floats, Floats]:
-        """(n, 2) positions in a picture, in pixels from the upper left, and (n,) distances from the eye.
+        """Return (n, 2) positions in pixels from the upper left, and (n,) distances from the eye.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Camera:
         return np.array([width / 2, height / 2]) + plane * [1, -1], distance
 
     def fitted(self, points: Floats, width: int, height: int) -> Camera:
-        """The same camera, closer, if it fits."""
+        """Return the same camera, closer, if it fits."""
         if not self.fit:
             return self
         at, _ = self.project(points, width, height)
@@ -80,7 +80,7 @@ class Camera:
 
 
 def frame(mesh: Mesh, focus: tuple[int, float] | None) -> tuple[Floats, float]:
-    """Centre (3,) and radius of the ball that a view turns about: around the mesh, centred on the focus."""
+    """Return centre (3,) and radius of the ball that a view turns about: around the mesh, or the focus."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     centre = (low + high) / 2 if focus is None else mesh.vertices[focus[0]]
     return centre, float(np.linalg.norm(mesh.vertices - centre, axis=1).max()) or 1.0

@@ -5,6 +5,7 @@ Colours are (…, 3) uint8 red, green, blue. A *ramp* is a (K, 3) table looked u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ _LAB = np.array(
 
 
 def categorical(count: int) -> Bytes:
-    """(count, 3) distinct colours for classes; after 24 they repeat, lighter.
+    """Return (count, 3) distinct colours for classes; after 24 they repeat, lighter.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def categorical(count: int) -> Bytes:
 
 
 def ramp(name: str, size: int = 256) -> Bytes:
-    """(size, 3) table of a named colour map (see `RAMPS`).
+    """Return the (size, 3) table of a named colour map (see `RAMPS`).
 
     ``"error"`` runs from grey to red, ``"diverging"`` from blue over white to red, ``"angle"`` is cyclic
     with even lightness; the others are matplotlib's.
@@ -84,7 +85,7 @@ def ramp(name: str, size: int = 256) -> Bytes:
 
 
 def look_up(table: Bytes, t: ArrayLike) -> Bytes:
-    """(…, 3) colours of numbers in [0, 1], interpolated; plain where the number is NaN."""
+    """Return (…, 3) colours of numbers in [0, 1], interpolated; plain where the number is NaN."""
     t = np.asarray(t, dtype=np.float64)
     known = ~np.isnan(t)
     place = np.clip(np.where(known, t, 0), 0, 1) * (len(table) - 1)
@@ -96,11 +97,12 @@ def look_up(table: Bytes, t: ArrayLike) -> Bytes:
 
 
 def field_ramp(largest: float, largest_of_all: float, size: int = 256) -> Bytes:
-    """(size, 3) table for the magnitudes 0…``largest`` of a vector field, as in the paper's FAUST figure.
+    """Return a (size, 3) table for the magnitudes 0…``largest`` of a vector field.
 
-    Saturation is one. Hue is the absolute magnitude, on the scale 0…``largest_of_all`` that all surfaces
-    of a page share (blue to red); value is the magnitude relative to this surface's ``largest``. The value
-    starts at 0.3 rather than 0, so that the shape stays visible where the field is small.
+    As in the paper's FAUST figure: saturation is one. Hue is the absolute magnitude, on the scale
+    0…``largest_of_all`` that all surfaces of a page share (blue to red); value is the magnitude relative to
+    this surface's ``largest``. The value starts at 0.3 rather than 0, so that the shape stays visible where
+    the field is small.
 
     Examples
     --------
@@ -115,7 +117,7 @@ def field_ramp(largest: float, largest_of_all: float, size: int = 256) -> Bytes:
 
 
 def position_colours(vertices: ArrayLike) -> Bytes:
-    """(V, 3) colours that vary with position, to be carried to other meshes by a vertex map.
+    """Return (V, 3) colours that vary with position, to be carried to other meshes by a vertex map.
 
     The two longest sides of the bounding box give the hue, the shortest the lightness.
     """
@@ -128,8 +130,41 @@ def position_colours(vertices: ArrayLike) -> Bytes:
     )
 
 
+def alike(descriptors: Sequence[ArrayLike]) -> list[Bytes]:
+    """Return colours that are alike where descriptors are: their three main directions as a colour.
+
+    Parameters
+    ----------
+    descriptors : sequence of (V, d)
+        Of each mesh; all share the directions, so that colours can be compared between meshes.
+
+    Returns
+    -------
+    list of (V, 3) uint8
+
+    Examples
+    --------
+    >>> [same, other] = alike([[[0.0, 1.0], [2.0, 0.0]], [[0.0, 1.0]]])
+    >>> bool((same[0] == other[0]).all())
+    True
+    """
+    rows = [np.asarray(own, dtype=np.float64) for own in descriptors]
+    every = np.concatenate(rows)
+    centre = every.mean(axis=0)
+    _, _, axes = np.linalg.svd(every - centre, full_matrices=False)
+    main = np.zeros((3, every.shape[1]))
+    main[: min(3, len(axes))] = axes[:3]
+    spread = (every - centre) @ main.T
+    size = np.maximum(np.percentile(np.abs(spread), 97, axis=0), 1e-12)
+    result = []
+    for own in rows:
+        a, b, light = np.clip((own - centre) @ main.T / size, -1, 1).T
+        result.append(_bytes(255 * from_oklab(np.stack([0.72 + 0.14 * light, 0.16 * a, 0.16 * b], axis=-1))))
+    return result
+
+
 def to_oklab(colours: ArrayLike) -> Floats:
-    """(…, 3) OKLab coordinates of (…, 3) sRGB numbers in [0, 1]: distances match what people see."""
+    """Return (…, 3) OKLab coordinates of (…, 3) sRGB numbers in [0, 1]: distances match what people see."""
     c = np.asarray(colours, dtype=np.float64)
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
     lab: Floats = np.cbrt(linear @ _LMS.T) @ _LAB.T
@@ -137,7 +172,7 @@ def to_oklab(colours: ArrayLike) -> Floats:
 
 
 def from_oklab(lab: ArrayLike) -> Floats:
-    """Inverse of `to_oklab`, clipped to what a screen can show."""
+    """Return the inverse of `to_oklab`, clipped to what a screen can show."""
     lms = (np.asarray(lab, dtype=np.float64) @ np.linalg.inv(_LAB).T) ** 3
     c = np.clip(lms @ np.linalg.inv(_LMS).T, 0, 1)
     srgb: Floats = np.where(c <= 0.0031308, 12.92 * c, 1.055 * c ** (1 / 2.4) - 0.055)

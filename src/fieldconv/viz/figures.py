@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._io import atomic_path
-from fieldconv.tasks.wording import words
 from fieldconv.viz.colours import categorical, ramp
+from fieldconv.viz.metric import Metric, metric_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ def lines(
     percent: bool = False,
     log: bool = False,
 ) -> Figure:
-    """Curves, with a band where a spread is given.
+    """Return a plot of curves, with a band where a spread is given.
 
     Parameters
     ----------
@@ -127,67 +127,86 @@ def lines(
         if log:
             axes.set_yscale("log")
         if percent:
-            from matplotlib.ticker import PercentFormatter
-
-            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+            _percent_ticks(axes.yaxis)
         if len(curves) > 1:
             axes.legend(loc="best")
         return figure
 
 
-def training_curves(history: Mapping[str, ArrayLike], *, width: float = PAGE) -> Figure:
-    """Losses on the left, shares (accuracies and the like) on the right, over epochs.
+def training_curves(
+    history: Mapping[str, ArrayLike], known: Mapping[str, Metric] = {}, *, width: float = PAGE
+) -> Figure:
+    """Return plots over epochs, side by side: losses, shares in percent, and other scores, as far as logged.
 
     Parameters
     ----------
     history : dict
-        Columns of ``metrics.csv``; ``epoch`` counts from 1 if left out.
+        Columns of the log; ``epoch`` counts from 1 if left out.
+    known : dict of str to Metric
+        Metrics of some columns; others are guessed from their names.
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
-    count = max((len(values) for values in columns.values()), default=0)
-    epoch = columns.get("epoch", np.arange(1, count + 1))
-    losses, shares = split_history(columns)
-    with _figure(width, 0.36 * width, columns=2) as (figure, axes):
-        for part, group, label in ((axes[0], losses, "loss"), (axes[1], shares, "share")):
-            colours = categorical(len(group)) / 255
-            for k, name in enumerate(group):
-                mark = "o" if len(epoch) == 1 else None
-                part.plot(
+    epoch = epochs_of(columns)
+    parts = [
+        (names, label)
+        for names, label in zip(split_history(columns, known), ("loss", "share", "score"), strict=True)
+        if names
+    ] or [([], "loss")]
+    with _figure(width, 0.36 * width, columns=len(parts)) as (figure, axes):
+        for axis, (names, label) in zip(np.ravel(axes), parts, strict=True):
+            colours = categorical(len(names)) / 255
+            for k, name in enumerate(names):
+                axis.plot(
                     epoch,
                     columns[name],
                     color=colours[k],
                     linestyle=_DASHES[k % 4],
-                    marker=mark,
-                    label=_text(words(name)),
+                    marker="o" if len(epoch) == 1 else None,
+                    label=_text(metric_of(name, known).words),
                 )
-            part.set(xlabel="epoch", ylabel=label)
-            part.xaxis.get_major_locator().set_params(integer=True)
-            if group:
-                part.legend(loc="best")
-        if shares:
-            from matplotlib.ticker import PercentFormatter
-
-            axes[1].yaxis.set_major_formatter(PercentFormatter(1.0))
+            axis.set(xlabel="epoch", ylabel=label)
+            axis.xaxis.get_major_locator().set_params(integer=True)
+            if names:
+                axis.legend(loc="best")
+            if label == "share":
+                _percent_ticks(axis.yaxis)
         return figure
 
 
-def split_history(columns: Mapping[str, NDArray[Any]]) -> tuple[list[str], list[str]]:
-    """Names of the columns that are losses, and of those that are shares between 0 and 1."""
-    losses = [name for name in columns if name.endswith("loss")]
-    other = ("epoch", "step", "seconds", "learning_rate", *losses)
-    shares = [
-        name
-        for name, values in columns.items()
-        if name not in other
-        and np.isfinite(values).any()
-        and np.nanmin(values) >= 0
-        and np.nanmax(values) <= 1
-    ]
-    return losses, shares
+def epochs_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return the epoch of each row of a log, counted from 1 where it is not logged."""
+    return columns.get("epoch", np.arange(1, 1 + max(map(len, columns.values()), default=0)))
+
+
+def split_history(
+    columns: Mapping[str, NDArray[Any]], known: Mapping[str, Metric] = {}
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of the columns of a log that are losses, shares in percent, and other scores.
+
+    Examples
+    --------
+    >>> log = {"epoch": [1], "loss": [0.5], "accuracy": [0.9], "validation_mean_error": [2.5]}
+    >>> split_history({name: np.array(values) for name, values in log.items()})
+    (['loss'], ['accuracy'], ['validation_mean_error'])
+    """
+    losses: list[str] = []
+    shares: list[str] = []
+    others: list[str] = []
+    for name, values in columns.items():
+        metric = metric_of(name, known)
+        if metric.better is None or name == "step" or not np.isfinite(values).any():
+            continue
+        if name.endswith("loss"):
+            losses.append(name)
+        elif metric.style == "percent" and np.nanmin(values) >= 0 and np.nanmax(values) <= 1:
+            shares.append(name)
+        else:
+            others.append(name)
+    return losses, shares, others
 
 
 def confusion_matrix(counts: ArrayLike, names: Sequence[str], *, width: float | None = None) -> Figure:
-    """Share of each true class (rows) that was predicted as each class (columns).
+    """Return a picture of the share of each true class (rows) that was predicted as each class (columns).
 
     Parameters
     ----------
@@ -227,7 +246,7 @@ def confusion_matrix(counts: ArrayLike, names: Sequence[str], *, width: float | 
 
 
 def iou_bars(values: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Figure:
-    """Intersection over union of each part, with the mean as a line; NaN parts do not occur."""
+    """Return bars of the intersection over union of each part, with the mean as a line; NaN: no such part."""
     values = np.asarray(values, dtype=np.float64)
     place = np.arange(len(values))[::-1]
     with _figure(width, 0.19 * len(values) + 0.62) as (figure, axes):
@@ -247,46 +266,8 @@ def iou_bars(values: ArrayLike, names: Sequence[str], *, width: float = COLUMN) 
         return figure
 
 
-def error_curves(curves: Mapping[str, ArrayLike], *, width: float = COLUMN) -> Figure:
-    """Share of correspondences within a geodesic error (the paper's correspondence figure).
-
-    Parameters
-    ----------
-    curves : dict of str to (k, 2)
-        Error in units of √area, share.
-    """
-    rows = {name: np.asarray(curve, dtype=np.float64) for name, curve in curves.items()}
-    top = max((float(curve[-1, 0]) for curve in rows.values()), default=0.25)
-    return lines(
-        {name: (curve[:, 0], curve[:, 1]) for name, curve in rows.items()},
-        x="geodesic error / √area",
-        y="correspondences",
-        width=width,
-        limits=((0, top), (0, 1.01)),
-        percent=True,
-    )
-
-
-def precision_recall_curves(curves: Mapping[str, ArrayLike], *, width: float = COLUMN) -> Figure:
-    """Mean precision over recall (the paper's matching figure).
-
-    Parameters
-    ----------
-    curves : dict of str to (k, 2)
-        Recall, precision.
-    """
-    rows = {name: np.asarray(curve, dtype=np.float64) for name, curve in curves.items()}
-    return lines(
-        {name: (curve[:, 0], curve[:, 1]) for name, curve in rows.items()},
-        x="recall",
-        y="precision",
-        width=width,
-        limits=((0, 1), (0, 1.01)),
-    )
-
-
 def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Figure:
-    """Points in the plane coloured by class, such as t-SNE of descriptors.
+    """Return points in the plane coloured by class, such as t-SNE of descriptors.
 
     Parameters
     ----------
@@ -315,7 +296,7 @@ def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width
 
 
 def filter_images(images: ArrayLike, *, width: float = PAGE, title: str = "") -> Figure:
-    """Complex filters on discs, one picture per pair of channels: hue is the phase, brightness the size.
+    """Return complex filters on discs, one picture per pair of channels: hue is the phase.
 
     Parameters
     ----------
@@ -333,7 +314,7 @@ def filter_images(images: ArrayLike, *, width: float = PAGE, title: str = "") ->
 
 
 def filter_sheet(images: NDArray[Any]) -> NDArray[np.uint8]:
-    """(rows, columns, 4) sheet of filter images, outputs downward, inputs rightward, on clear ground."""
+    """Return a (rows, columns, 4) sheet of filter images: outputs downward, inputs rightward."""
     outs, ins, size, _ = images.shape
     strength = np.abs(images)
     inside = strength[np.isfinite(strength)]
@@ -355,6 +336,13 @@ def _text(text: str) -> str:
     """matplotlib reads $…$ as mathematics and leaves out labels that begin with an underscore."""
     text = str(text).replace("$", r"\$")
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+def _percent_ticks(axis: Any) -> None:
+    """Write the shares at the ticks in percent, with as many digits as they need."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
 
 
 @contextmanager

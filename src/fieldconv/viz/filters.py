@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,6 @@ from fieldconv.viz.figures import filter_sheet
 from fieldconv.viz.panels import Panel
 from fieldconv.viz.viewer import views
 
-if TYPE_CHECKING:
-    from fieldconv.models.fcnet import FCNet
-    from fieldconv.nn.field_conv import FieldConv
-
 _CAPTION = (
     "Each disc is the filter from one input channel (column) to one output channel (row): hue is the phase, "
     "strength the magnitude. The neighbour is at the centre, its own vector points right."
@@ -30,149 +27,102 @@ _RESPONSES = (
     "Magnitudes of the strongest channels after each block: hue is absolute, value relative magnitude. "
     "Arrows show the vectors."
 )
-ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th")
-
-
-def filter_images(conv: FieldConv, *, size: int = 49) -> NDArray[np.complex128]:
-    """(out, in, size, size) the filters f(r, θ) = Σₘ e^{iβ_|m|} fₘ(r) e^{imθ} on the disc, NaN outside.
-
-    Row 0 is the top of the picture, θ = 0 points right and grows anticlockwise.
-
-    Examples
-    --------
-    >>> from fieldconv.nn.field_conv import FieldConv
-    >>> filter_images(FieldConv(2, 3), size=5).shape
-    (3, 2, 5, 5)
-    """
-    import torch
-
-    from fieldconv.ops.rings import ring_weights
-
-    real, imaginary = (part.detach().double().cpu().numpy() for part in conv.coefficients())
-    coefficients = real + 1j * imaginary  # (2B+1, N, in, out)
-    y, x = np.mgrid[1 : -1 : size * 1j, -1 : 1 : size * 1j]
-    radius, angle = np.hypot(x, y), np.arctan2(y, x)
-    inside = radius <= 1
-    lower, fraction = ring_weights(torch.from_numpy(radius[inside]), conv.rings, conv.spacing)
-    low, part = lower.numpy(), fraction.numpy()[:, None, None]
-    high = np.minimum(low + 1, conv.rings - 1)
-    images = np.full((conv.out_channels, conv.in_channels, size, size), np.nan + 0j)
-    values = np.zeros((int(inside.sum()), conv.in_channels, conv.out_channels), dtype=np.complex128)
-    for k, m in enumerate(range(-conv.band_limit, conv.band_limit + 1)):
-        profile = coefficients[k, low] * (1 - part) + coefficients[k, high] * part
-        values += profile * np.exp(1j * m * angle[inside])[:, None, None]
-    images[:, :, inside] = values.transpose(2, 1, 0)
-    return images
+_ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th")
 
 
 def write_filters(
-    run: str | Path,
-    out: str | Path | None = None,
+    out: str | Path,
     *,
-    mesh: str | Path | None = None,
+    title: str,
+    filters: Sequence[tuple[str, NDArray[Any]]],
+    responses: Sequence[tuple[str, NDArray[Any]]] = (),
+    mesh: Mesh | None = None,
     most: int = 16,
     up: str = "y",
 ) -> Path:
-    """Write a page of a network's filters and, with a mesh, of what each block responds to on it.
+    """Write a page of a network's filters and, with a mesh, of what its blocks respond to there.
 
     Parameters
     ----------
-    run : path
-        Run or checkpoint folder.
-    out : path, optional
-        ``filters.html`` in the run folder if left out.
-    mesh : path, optional
-        Mesh to apply the network to.
+    out : path
+        Page to write.
+    title : str
+    filters : sequence of (str, (out, in, S, S) complex)
+        Name and filter pictures of each convolution, NaN outside the disc. Row 0 is the top of a picture,
+        angle 0 points right and grows anticlockwise.
+    responses : sequence of (str, (V, C) complex)
+        Name and output of blocks at the vertices of ``mesh``, in its tangent frames.
+    mesh : Mesh, optional
     most : int
         At most this many input and output channels of each convolution.
+    up : "x", "y" or "z"
+        Axis of the mesh that points up at first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> pictures = np.ones((2, 3, 5, 5), dtype=complex)
+    >>> write_filters(Path(tempfile.mkdtemp()) / "f.html", title="Filters", filters=[("conv", pictures)]).name
+    'f.html'
     """
-    from fieldconv.training.checkpoint import load_pretrained
-
-    model = load_pretrained(run)
-    title = f"Filters of {Path(run).resolve().name}"
+    if responses and mesh is None:
+        raise ValueError("responses are values at the vertices of a mesh; give the mesh, too")
     parts = [page.heading(title, _CAPTION)]
-    if mesh is not None:
-        loaded = Mesh.load(mesh)
-        inside = views(response_panels(model, loaded), up=up, height="clamp(300px, 48vh, 480px)")
-        parts.append(page.section(f"Responses on {loaded.name or 'the mesh'}", inside, _RESPONSES))
-    sheets = "".join(_filter_sheet(name, conv, most) for name, conv in convolutions(model))
+    if responses and mesh is not None:
+        inside = views(response_panels(mesh, responses), up=up, height="clamp(300px, 48vh, 480px)")
+        parts.append(page.section(f"Responses on {mesh.name or 'the mesh'}", inside, _RESPONSES))
+    sheets = "".join(_filter_sheet(name, np.asarray(images), most) for name, images in filters)
     parts.append(f'<div class="sheets">{sheets}</div>')
-    html = page.page("Learned filters", "\n".join(parts), viewer=mesh is not None)
-    return page.write(out or Path(run) / "filters.html", html)
+    return page.write(out, page.page(title, "\n".join(parts), viewer=bool(responses)))
 
 
-def convolutions(model: FCNet) -> list[tuple[str, FieldConv]]:
-    """The field convolutions of a network by name, in the order in which they are applied."""
-    from fieldconv.nn.field_conv import FieldConv
+def response_panels(
+    mesh: Mesh, responses: Sequence[tuple[str, NDArray[Any]]], *, channels: int = 6
+) -> list[Panel]:
+    """Return one panel per block: the magnitudes of its strongest channels at the vertices, with arrows.
 
-    spoken = {
-        "blocks": "block",
-        "conv1": "first convolution",
-        "conv2": "second convolution",
-        "head": "",
-        "block": "ECHO block,",
-        "conv": "last convolution",
-    }
-    found = []
-    for path, module in model.named_modules():
-        if isinstance(module, FieldConv):
-            words = [str(int(w) + 1) if w.isdecimal() else spoken.get(w, w) for w in path.split(".")]
-            found.append((" ".join(filter(None, words)), module))
-    return found
-
-
-def response_panels(model: FCNet, mesh: Mesh, *, channels: int = 6) -> list[Panel]:
-    """One panel per block: the magnitudes of its strongest channels at the vertices, with arrows."""
-    import torch
-
-    from fieldconv.surface import Surface
-
-    caught = []
-    hooks = [
-        block.register_forward_hook(lambda _, __, output: caught.append(output)) for block in model.blocks
-    ]
-    surface = Surface.from_mesh(mesh.validate(), **model.config.surface_settings.to_dict())
-    before = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            model.features(surface)
-    finally:
-        model.train(before)
-        for hook in hooks:
-            hook.remove()
+    Parameters
+    ----------
+    responses : sequence of (str, (V, C) complex)
+    channels : int
+        At most this many, and at most eight.
+    """
     panels = []
-    for k, output in enumerate(caught):
-        field = surface.interpolate(output).numpy()
+    for name, values in responses:
+        field = np.asarray(values)
         size = np.abs(field)
-        strongest = np.argsort(-size.mean(axis=0), kind="stable")[:channels]
+        strongest = np.argsort(-size.mean(axis=0), kind="stable")[: min(channels, len(_ORDINALS))]
         colourings = [
             pan.field(
-                f"{ORDINALS[rank]} channel",
+                f"{_ORDINALS[place]} channel",
                 field[:, channel],
                 largest=float(np.percentile(size[:, channel], 98)),  # a few tips would leave the rest dark
                 arrows=pan.field_arrows(mesh, field[:, channel]),
             )
-            for rank, channel in enumerate(strongest)
+            for place, channel in enumerate(strongest)
         ]
         note = f"channels {', '.join(str(c) for c in strongest)}, strongest first"
-        panels.append(Panel(mesh=mesh, title=f"Block {k + 1}", note=note, colourings=colourings))
+        panels.append(Panel(mesh=mesh, title=_capital(name), note=note, colourings=colourings))
     return panels
 
 
-def _filter_sheet(name: str, conv: FieldConv, most: int) -> str:
-    images = filter_images(conv)
+def _filter_sheet(name: str, images: NDArray[Any], most: int) -> str:
+    outputs, inputs = images.shape[:2]
     strength = np.sqrt(np.nanmean(np.abs(images) ** 2, axis=(2, 3)))
     rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
     columns = np.argsort(-strength.mean(axis=0), kind="stable")[:most]
-    caption = f"{conv.in_channels} inputs → and {conv.out_channels} outputs ↓"
-    if len(rows) < conv.out_channels or len(columns) < conv.in_channels:
+    caption = f"{inputs} inputs → and {outputs} outputs ↓"
+    if len(rows) < outputs or len(columns) < inputs:
         caption += f"; the strongest {len(columns)} and {len(rows)} of them"
     picture = (
         f'<img class="filters" alt="filters of {escape(name)}" '
         f'src="{_png(filter_sheet(images[np.ix_(rows, columns)]))}" style="max-width:{72 * len(columns)}px">'
     )
-    return page.section(name[0].upper() + name[1:], picture, caption)
+    return page.section(_capital(name), picture, caption)
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
 
 
 def _png(sheet: NDArray[np.uint8]) -> str:

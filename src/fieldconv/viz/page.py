@@ -24,7 +24,7 @@ _POLICY = (
 
 
 def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fill: bool = False) -> str:
-    """HTML of a whole page.
+    """Return the HTML of a whole page.
 
     Parameters
     ----------
@@ -57,19 +57,19 @@ def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fi
 
 
 def heading(title: str, caption: str = "") -> str:
-    """HTML of a title and what is to be seen below it."""
+    """Return the HTML of a title and what is to be seen below it."""
     below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
     return f"<h1>{escape(title)}</h1>{below}"
 
 
 def section(title: str, inside: str, caption: str = "") -> str:
-    """HTML of a titled part of a page; ``inside`` is HTML, the others are plain text."""
+    """Return the HTML of a titled part of a page; ``inside`` is HTML, the others are plain text."""
     below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
     return f'<section class="part"><h2>{escape(title)}</h2>{below}{inside}</section>'
 
 
 def data_block(identifier: str, data: Any) -> str:
-    """HTML that holds JSON for a script to find; no text in it can end the block."""
+    """Return HTML that holds JSON for a script to find; no text in it can end the block."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -77,7 +77,7 @@ def data_block(identifier: str, data: Any) -> str:
 
 
 def pack(values: NDArray[Any], kind: str) -> dict[str, Any]:
-    """Array as JSON, small: ``unpack`` in viewer.js is its inverse.
+    """Return an array as JSON, small: ``unpack`` in viewer.js is its inverse.
 
     Whole numbers become differences down the columns (neighbours are alike); the bytes are then grouped
     by significance, which deflate squeezes far better.

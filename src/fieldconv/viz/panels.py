@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -160,7 +159,7 @@ class Panel:
 
 
 def labels(name: str, values: ArrayLike, names: Sequence[str] | None = None) -> Labels:
-    """Colour by class; classes without a name are called by their number.
+    """Return a colouring by class; classes without a name are called by their number.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def labels(name: str, values: ArrayLike, names: Sequence[str] | None = None) -> 
 def scalar(
     name: str, values: ArrayLike, *, limits: tuple[float, float] | None = None, ramp: str | None = None
 ) -> Scalar:
-    """Colour by a number; numbers of both signs get a diverging ramp around zero.
+    """Return a colouring by a number; numbers of both signs get a diverging ramp around zero.
 
     Examples
     --------
@@ -199,7 +198,7 @@ def scalar(
 
 
 def error(name: str, values: ArrayLike, *, largest: float | None = None) -> Scalar:
-    """Colour by an error, grey where there is none to red."""
+    """Return a colouring by an error, from grey where there is none to red."""
     numbers = np.asarray(values, dtype=np.float64)
     top = float(np.nanmax(numbers, initial=0)) if largest is None else largest
     return scalar(name, numbers, limits=(0.0, top or 1.0), ramp="error")
@@ -213,7 +212,7 @@ def field(
     largest_of_all: float | None = None,
     arrows: Arrows | None = None,
 ) -> Scalar:
-    """Colour by the magnitude of a vector field: hue absolute, value relative (`colours.field_ramp`).
+    """Return a colouring by the magnitude of a vector field (see `colours.field_ramp`).
 
     Parameters
     ----------
@@ -226,20 +225,20 @@ def field(
         The same vectors as arrows, see `field_arrows`.
     """
     size = magnitude(vectors)
-    largest = float(size.max(initial=0)) if largest is None else largest
+    largest = float(np.nanmax(size, initial=0)) if largest is None else largest
     table = col.field_ramp(largest, largest if largest_of_all is None else largest_of_all)
     return Scalar(name=name, values=size, limits=(0.0, largest or 1.0), ramp=table, arrows=arrows)
 
 
 def magnitude(vectors: ArrayLike) -> Floats:
-    """(V,) length of each vector of a field."""
+    """Return the (V,) length of each vector of a field."""
     vectors = np.asarray(vectors)
     size: Floats = np.abs(vectors) if vectors.ndim == 1 else np.linalg.norm(vectors, axis=1)
     return size.astype(np.float64)
 
 
 def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
-    """Colours of the source mesh's vertices, carried to another mesh by a vertex map.
+    """Return colours of the source mesh's vertices, carried to another mesh by a vertex map.
 
     Parameters
     ----------
@@ -258,7 +257,7 @@ def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
 
 
 def field_arrows(mesh: Mesh, vectors: ArrayLike, *, most: int = 500, shown: bool = False) -> Arrows:
-    """Arrows of a vector field at evenly spread vertices, scaled so that neighbours do not overlap.
+    """Return arrows of a vector field at evenly spread vertices, scaled so that neighbours do not overlap.
 
     Lengths follow the square root of the magnitudes, so that the direction of small vectors can be seen.
 
@@ -279,7 +278,7 @@ def field_arrows(mesh: Mesh, vectors: ArrayLike, *, most: int = 500, shown: bool
 
 
 def in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
-    """(V, 3) vectors in space of complex vectors in the tangent frames; those in space stay."""
+    """Return (V, 3) vectors in space of complex vectors in the tangent frames; those in space stay."""
     vectors = np.asarray(vectors)
     if vectors.ndim == 2 and vectors.shape[1] == 2:
         vectors = vectors[:, 0] + 1j * vectors[:, 1]
@@ -293,7 +292,7 @@ def in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
 
 
 def spread(points: Floats, most: int) -> Ints:
-    """Ids of at most about ``most`` points, one per cell of a grid, hence evenly spread."""
+    """Return ids of at most about ``most`` points, one per cell of a grid, hence evenly spread."""
     if len(points) <= most:
         return np.arange(len(points))
     size = np.ptp(points, axis=0).max() or 1.0
@@ -311,7 +310,7 @@ def spread(points: Floats, most: int) -> Ints:
 
 
 def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
-    """The geodesic disc of a vertex: its polar coordinates, its distances, vectors transported over it.
+    """Return panels of the geodesic disc of a vertex: polar coordinates, and vectors transported over it.
 
     Parameters
     ----------
@@ -357,21 +356,3 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
             focus=focus,
         ),
     ]
-
-
-def mesh_colourings(mesh: Mesh) -> list[Colouring]:
-    """Everything a mesh carries with it: labels, numbers and colours of its vertices."""
-    found: list[Colouring] = []
-    for name, values in mesh.vertex_data.items():
-        shown = name.replace("_", " ").capitalize()
-        if np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_:
-            found.append(labels(shown, values) if _few(values) else scalar(shown, values))
-        else:
-            found.append(error(shown, values) if "error" in name.lower() else scalar(shown, values))
-    if mesh.vertex_colours is not None:
-        found.append(Colours(name="Colours", values=mesh.vertex_colours[:, :3]))
-    return found
-
-
-def _few(values: NDArray[Any]) -> bool:
-    return bool(values.max(initial=0) < 100)

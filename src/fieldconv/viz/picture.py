@@ -84,7 +84,7 @@ def picture(
     size: float = 4.0,
     dpi: int = 200,
 ) -> Figure:
-    """matplotlib figure of the panels side by side."""
+    """Return a matplotlib figure of the panels side by side."""
     from matplotlib.figure import Figure
 
     if not panels:
@@ -147,7 +147,7 @@ def picture(
 def render(
     panel: Panel, width: int, height: int, *, camera: Camera | None = None, colouring: Colouring | None = None
 ) -> Bytes:
-    """(height, width, 4) picture of a panel's surface on a clear background.
+    """Return a (height, width, 4) picture of a panel's surface on a clear background.
 
     Parameters
     ----------
@@ -230,12 +230,12 @@ def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: fl
 
 
 def polar_colours(x: Floats, y: Floats, line: float) -> Floats:
-    """(…, 3) colours in [0, 1] of points of the unit disc: hue by angle, rings by distance, a dark zero line.
+    """Return (…, 3) colours in [0, 1] of points of the unit disc: hue by angle, rings by distance.
 
     Parameters
     ----------
     line : float
-        Half the width of the zero line.
+        Half the width of the dark line at angle zero.
     """
     angle = np.mod(np.arctan2(y, x) / (2 * np.pi), 1)
     ring = 2.5 * np.hypot(x, y)
@@ -332,7 +332,7 @@ def _legend(shown: Sequence[Colouring | None]) -> list[Any]:
 
 
 def shorten(text: str, most: int) -> str:
-    """Text of at most ``most`` characters, cut in the middle.
+    """Return text of at most ``most`` characters, cut in the middle.
 
     Examples
     --------

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fieldconv.tasks.wording import words
 from fieldconv.viz import page
 from fieldconv.viz.colours import categorical
+from fieldconv.viz.metric import Metric
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
+_TENTHS = [0, 20, 40, 60, 80, 100]
 _numbers = count()
 
 
@@ -26,7 +27,7 @@ def plot(
     width: int | None = None,
     label: str = "",
 ) -> str:
-    """HTML of a plot; needs a page with ``plotly=True``."""
+    """Return the HTML of a plot; needs a page with ``plotly=True``."""
     identifier = f"plot-{next(_numbers)}"
     block = page.data_block(identifier, {"data": list(data), "layout": layout})
     style = f"height:{height}px" + (f";max-width:{width}px" if width else "")
@@ -42,48 +43,66 @@ def lines(
     x: str,
     y: str,
     percent: bool = False,
+    whole: bool = False,
     log: bool = False,
     limits: tuple[float, float] | None = None,
 ) -> str:
-    """Curves by name."""
+    """Return a plot of curves by name.
+
+    Parameters
+    ----------
+    curves : dict
+        Name to (x, y); NaN leaves a gap.
+    x, y : str
+        Titles of the axes.
+    percent : bool
+        Whether y is a share between 0 and 1, to be shown in percent.
+    whole : bool
+        Whether x counts something, such as epochs: ticks are whole numbers.
+    log : bool
+        Whether y is logarithmic.
+    limits : (float, float), optional
+        Range of y.
+    """
     shown = categorical(len(curves))
+    factor = 100 if percent else 1
     data = []
+    reach = 1.0
     for k, (name, (at, height)) in enumerate(curves.items()):
         at, height = np.asarray(at, dtype=np.float64), np.asarray(height, dtype=np.float64)
+        reach = max(reach, float(np.nanmax(at, initial=0)))
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines+markers" if np.isfinite(height).sum() < 3 else "lines",
                 "name": _safe(name),
                 "x": _numbers_of(at),
-                "y": _numbers_of(height),
+                "y": _numbers_of(factor * height),
                 "line": {"color": _css(shown[k]), "width": 2, "dash": _DASHES[k // 8 % 4]},
-                "hovertemplate": f"%{{y{':.1%' if percent else ':.4g'}}}",
+                "hovertemplate": "%{y:.1f} %" if percent else "%{y:.4g}",
             }
         )
-    vertical: dict[str, Any] = {"title": {"text": y}}
+    across: dict[str, Any] = {"title": {"text": _safe(x)}}
+    if whole:
+        across |= {"tick0": 0, "dtick": _whole_step(reach)}
+    upright: dict[str, Any] = {"title": {"text": _safe(y)}}
     if percent:
-        vertical["tickformat"] = ".0%"
+        upright["ticksuffix"] = " %"
     if log:
-        vertical |= {"type": "log", "dtick": 1}
+        upright |= {"type": "log", "dtick": 1}
     if limits:
-        vertical["range"] = list(limits)
-    layout = {
-        "xaxis": {"title": {"text": x}},
-        "yaxis": vertical,
-        "hovermode": "x unified",
-        "showlegend": True,
-    }
+        upright["range"] = [factor * end for end in limits]
+    layout = {"xaxis": across, "yaxis": upright, "hovermode": "x unified", "showlegend": True}
     return plot(data, layout, label=f"{y} over {x}")
 
 
 def bars(groups: Mapping[str, ArrayLike], names: Sequence[str], *, x: str) -> str:
-    """Horizontal bars for each name; a single group is coloured by class, several by group."""
+    """Return horizontal bars of shares for each name; one group is coloured by class, several by group."""
     single = len(groups) == 1
     by_class, by_group = categorical(len(names)), categorical(len(groups))
     data = []
     for k, (group, values) in enumerate(groups.items()):
-        values = np.asarray(values, dtype=np.float64)
+        values = 100 * np.asarray(values, dtype=np.float64)
         data.append(
             {
                 "type": "bar",
@@ -91,15 +110,15 @@ def bars(groups: Mapping[str, ArrayLike], names: Sequence[str], *, x: str) -> st
                 "name": _safe(group),
                 "x": _numbers_of(values),
                 "y": [_safe(name) for name in names],
-                "text": ["" if np.isnan(v) else f"{100 * v:.1f} %" for v in values] if single else None,
+                "text": ["" if np.isnan(v) else f"{v:.1f} %" for v in values] if single else None,
                 "textposition": "outside",
                 "cliponaxis": False,
                 "marker": {"color": [_css(c) for c in by_class] if single else _css(by_group[k])},
-                "hovertemplate": "%{y}: %{x:.1%}",
+                "hovertemplate": "%{y}: %{x:.1f} %",
             }
         )
     layout = {
-        "xaxis": {"title": {"text": x}, "tickformat": ".0%", "range": [0, 1.08]},
+        "xaxis": {"title": {"text": _safe(x)}, "ticksuffix": " %", "range": [0, 114], "tickvals": _TENTHS},
         "yaxis": {"autorange": "reversed", "showgrid": False, "type": "category"},
         "showlegend": not single,
         "bargap": 0.25,
@@ -108,29 +127,37 @@ def bars(groups: Mapping[str, ArrayLike], names: Sequence[str], *, x: str) -> st
     return plot(data, layout, height=int(90 + 26 * rows), label=x)
 
 
-def ranking(rows: Sequence[tuple[str, float]], own: str, *, x: str) -> str:
-    """Shares of methods as dots (the axis need not start at zero), one's own standing out."""
+def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
+    """Return results of methods as dots, best first (the axis need not start at zero), one's own marked."""
+    rows = sorted(rows, key=lambda row: metric.goodness(row[1]), reverse=True)
+    percent = metric.style == "percent" and all(0 <= value <= 1 for _, value in rows)
+    values = [(100 if percent else 1) * value for _, value in rows]
     data = {
         "type": "scatter",
         "mode": "markers+text",
-        "x": [share for _, share in rows],
+        "x": values,
         "y": [_safe(name) for name, _ in rows],
-        "text": [f"  {100 * share:.1f} %" for _, share in rows],
+        "text": [f"  {metric.text(value)}" for _, value in rows],
         "textposition": "middle right",
         "cliponaxis": False,
         "marker": {"size": 12, "color": ["#0b63a5" if name == own else "#a3aebb" for name, _ in rows]},
-        "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
+        "hovertemplate": "%{y}: %{text}<extra></extra>",
     }
-    lowest = min(share for _, share in rows)
-    layout = {
-        "xaxis": {"title": {"text": x}, "tickformat": ".0%", "range": [max(0.0, lowest - 0.04), 1.03]},
-        "yaxis": {"autorange": "reversed", "type": "category"},
-    }
-    return plot([data], layout, height=90 + 27 * len(rows), width=860, label=f"{x} beside published results")
+    low, high = min(values), max(values)
+    room = max(high - low, 0.1 * abs(high)) or 1.0
+    first, last = low - 0.4 * room, high + 0.4 * room
+    first = max(0.0, first) if low >= 0 else first
+    axis: dict[str, Any] = {"title": {"text": _safe(metric.words)}, "range": [first, last]}
+    if percent:
+        ticks = [tick for tick in _nice_ticks(first, last) if tick <= 100]
+        axis |= {"ticksuffix": " %", "tickvals": ticks}
+    layout = {"xaxis": axis, "yaxis": {"autorange": "reversed", "type": "category"}}
+    label = f"{metric.words} beside published results"
+    return plot([data], layout, height=90 + 27 * len(rows), width=860, label=label)
 
 
 def confusion(counts: NDArray[np.float64], names: Sequence[str]) -> str:
-    """Confusion matrix: rows are true classes, in shares."""
+    """Return a confusion matrix: rows are true classes, in shares."""
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     texts = [["" if v < 0.005 else f"{100 * v:.0f}" for v in row] for row in share]
@@ -139,6 +166,7 @@ def confusion(counts: NDArray[np.float64], names: Sequence[str]) -> str:
     data = {
         "type": "heatmap",
         "z": share.tolist(),
+        "customdata": [[f"{100 * v:.1f} %" for v in row] for row in share],
         "x": spoken,
         "y": spoken,
         "text": texts if size <= 16 else None,
@@ -149,7 +177,7 @@ def confusion(counts: NDArray[np.float64], names: Sequence[str]) -> str:
         "showscale": False,
         "xgap": 1,
         "ygap": 1,
-        "hovertemplate": "true %{y}<br>predicted %{x}: %{z:.1%}<extra></extra>",
+        "hovertemplate": "true %{y}<br>predicted %{x}: %{customdata}<extra></extra>",
     }
     every = {
         "type": "category",
@@ -167,7 +195,7 @@ def confusion(counts: NDArray[np.float64], names: Sequence[str]) -> str:
 
 
 def scatter(points: NDArray[np.float64], labels: NDArray[np.int64], names: Sequence[str]) -> str:
-    """Points in the plane by class; a click on the legend hides a class."""
+    """Return points in the plane by class; a click on the legend hides a class."""
     present = [int(k) for k in np.unique(labels[labels >= 0])]
     palette = categorical(max([len(names), *(k + 1 for k in present)], default=1))
     data = [
@@ -191,10 +219,25 @@ def scatter(points: NDArray[np.float64], labels: NDArray[np.int64], names: Seque
     return plot(data, layout, height=460, label="t-SNE of descriptors")
 
 
-def history(columns: Mapping[str, NDArray[np.float64]], names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
-    """Curves over epochs of some columns of a log."""
-    epoch = columns.get("epoch", np.arange(1, 1 + max(map(len, columns.values()), default=0)))
-    return {words(name): (epoch, columns[name]) for name in names}
+def _whole_step(largest: float, most: int = 8) -> int:
+    """Return the distance of at most so many ticks at whole numbers.
+
+    Examples
+    --------
+    >>> _whole_step(3), _whole_step(60), _whole_step(100)
+    (1, 10, 20)
+    """
+    wanted = max(largest / most, 1.0)
+    power = 10 ** int(np.floor(np.log10(wanted)))
+    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
+
+
+def _nice_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """Return round numbers in a range."""
+    wanted = (high - low) / most
+    power = 10.0 ** np.floor(np.log10(wanted))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= wanted)
+    return [float(f"{k * step:.6g}") for k in range(int(np.ceil(low / step)), int(high / step) + 1)]
 
 
 def _numbers_of(values: NDArray[np.float64]) -> list[float | None]:

@@ -1,30 +1,6 @@
-"""`report.html` of a run, and one page that compares several runs.
+"""`report.html` of a run, one page that compares several runs, and their plots for print.
 
-RUN FOLDER
-----------
-The report reads these files and nothing else; whatever is missing is left out of the page.
-
-``config.json``
-    Settings as nested JSON, shown as they are. ``task`` and ``dataset`` ("shrec11", "human_seg", "faust",
-    "shrec19"; or ``data``, if the run was measured on something else than it learnt from) choose the
-    published figures that stand beside the results.
-``log.csv`` (or ``metrics.csv``)
-    One row per epoch under a line of names. ``epoch`` is the x axis; columns that end in ``loss`` share one
-    plot, shares between 0 and 1 another.
-``evaluation/metrics.json``
-    ``Evaluation.to_dict()``: ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion``, ``iou``),
-    ``curves`` (name to rows of x, y) and ``shapes`` (``name`` and own numbers of each test shape).
-``evaluation/shapes/<number>.ply``
-    Best and worst test shapes; <number> is the place in ``shapes``. What the vertices carry is shown:
-    ``truth`` and ``prediction`` (classes), ``error``, ``match`` (vertex of ``template.ply``), ``rank`` (of
-    the first right match, as a share of all), ``feature_0``, ``feature_1``, … (magnitudes of the paper's
-    bottleneck features). The other mesh of a pair is ``<number>-model.ply``.
-``template.ply``
-    For correspondence, the mesh that is matched.
-``evaluation/descriptors.npz``
-    ``points`` (n, 2): t-SNE of ECHO descriptors; ``labels`` (n,): parts they come from.
-
-`fieldconv.training.runs.evaluate_run` writes the numbers, `fieldconv.viz.evidence.write_evidence` the rest.
+What is read is listed in `fieldconv.viz.run_folder`.
 """
 
 from __future__ import annotations
@@ -37,16 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.tasks.wording import number, words
 from fieldconv.viz import figures, page, plots
-from fieldconv.viz.figures import split_history
+from fieldconv.viz.figures import epochs_of, split_history
 from fieldconv.viz.page import section
-from fieldconv.viz.published import benchmark_of
-from fieldconv.viz.runs import Run, RunError, describe, read_run, score, shape_panels
+from fieldconv.viz.run_folder import CurveTexts, Run, RunError, read_run, shape_panels
 from fieldconv.viz.viewer import views
 
+Description = Mapping[str, Any] | None
 
-def write_report(run: str | Path, out: str | Path | None = None) -> Path:
+# Keys of shape records that are no numbers for the table.
+_NO_COLUMNS = ("name", "note", "order")
+# Parts of config.json that say nothing about how the run was made.
+_NO_SETTINGS = ("class_names", "metrics", "benchmark")
+
+
+def write_report(run: str | Path, out: str | Path | None = None, *, description: Description = None) -> Path:
     """Write a run's report: results, curves, shapes in 3-D, settings, on one page that works offline.
 
     Parameters
@@ -55,10 +36,19 @@ def write_report(run: str | Path, out: str | Path | None = None) -> Path:
         Run folder.
     out : path, optional
         ``report.html`` in the run folder if left out.
+    description : dict, optional
+        How to read the evaluation of a run of version 0.1.0, whose folder does not say (`read_run`).
+
+    Raises
+    ------
+    RunError
+        If the folder is no run, or a file in it cannot be read.
     """
-    read = read_run(run)
+    read = read_run(run, description=description)
     parts = [
-        page.heading(f"{words(read.task or 'run').capitalize()}: {read.name}", _data_name(read)),
+        page.heading(
+            f"{_task_name(read)}: {read.name}", read.benchmark.name if read.benchmark else read.data
+        ),
         _headline(read),
         _training(read),
         _results(read),
@@ -71,7 +61,9 @@ def write_report(run: str | Path, out: str | Path | None = None) -> Path:
     return page.write(out or Path(run) / "report.html", html)
 
 
-def compare(runs: Sequence[str | Path], out: str | Path) -> Path:
+def compare(
+    runs: Sequence[str | Path], out: str | Path, *, descriptions: Sequence[Description] | None = None
+) -> Path:
     """Write one page with the curves and results of several runs over each other.
 
     Parameters
@@ -80,15 +72,17 @@ def compare(runs: Sequence[str | Path], out: str | Path) -> Path:
         Run folders.
     out : path
         Page to write.
+    descriptions : sequence of dict, optional
+        For each run how to read its evaluation, if its folder does not say (`read_run`).
     """
     if not runs:
         raise RunError("no run to report; name at least one run folder")
+    given = descriptions or [None] * len(runs)
     if len(runs) == 1:
-        return write_report(runs[0], out)
-    read = [read_run(folder) for folder in runs]
-    names = dict(zip(_distinct(read), read, strict=True))
+        return write_report(runs[0], out, description=given[0])
+    names = _read_all(runs, given)
     parts = [
-        page.heading(f"Comparison of {len(read)} runs", ", ".join(names)),
+        page.heading(f"Comparison of {len(names)} runs", ", ".join(names)),
         _metrics_side_by_side(names),
         _training_side_by_side(names),
         _results_side_by_side(names),
@@ -98,15 +92,22 @@ def compare(runs: Sequence[str | Path], out: str | Path) -> Path:
     return page.write(out, html)
 
 
-def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
-    """Write the plots of one run, or of several over each other, as PNG and PDF for print."""
-    read = [read_run(run) for run in runs]
-    names = dict(zip(_distinct(read), read, strict=True))
+def write_figures(
+    runs: Sequence[str | Path],
+    folder: str | Path,
+    *,
+    descriptions: Sequence[Description] | None = None,
+) -> list[Path]:
+    """Write the plots of one run, or of several over each other, as PNG and PDF for print.
+
+    Parameters are those of `compare`; ``folder`` is where the plots go. Return the files.
+    """
+    names = _read_all(runs, descriptions or [None] * len(runs))
     made: dict[str, Any] = {}
-    if len(read) == 1:
-        [run] = read
+    if len(names) == 1:
+        [run] = names.values()
         if run.history:
-            made["training"] = figures.training_curves(run.history)
+            made["training"] = figures.training_curves(run.history, run.known_metrics)
         if (matrix := run.confusion()) is not None:
             made["confusion"] = figures.confusion_matrix(*matrix)
         if (parts := run.parts()) is not None:
@@ -114,12 +115,14 @@ def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
         if run.descriptors is not None:
             made["descriptors"] = figures.scatter(*run.descriptors, run.class_names)
     else:
-        for key in _shared_columns(names):
-            curves = {n: (_epochs(r), r.history[key]) for n, r in names.items() if key in r.history}
-            made[f"training_{key}"] = figures.lines(curves, x="epoch", y=words(key))
-    if curves := _curves(names):
-        draw = figures.error_curves if read[0].task == "correspondence" else figures.precision_recall_curves
-        made["curves"] = draw(curves)
+        for key, (y, percent) in _shared_columns(names).items():
+            logged = {n: (epochs_of(r.history), r.history[key]) for n, r in names.items() if key in r.history}
+            made[f"training_{key}"] = figures.lines(logged, x="epoch", y=y, percent=percent)
+    for place, (texts, curves) in enumerate(_curves(names).items()):
+        pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}
+        limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
+        drawn = figures.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent, limits=limits)
+        made[f"curves_{place + 1}" if place else "curves"] = drawn
     return [
         path for name, figure in made.items() for path in figures.save_figure(figure, Path(folder) / name)
     ]
@@ -128,9 +131,8 @@ def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
 # --- one run
 
 
-def _data_name(run: Run) -> str:
-    benchmark = benchmark_of(run.task, run.data)
-    return benchmark.name if benchmark is not None else run.data
+def _task_name(run: Run) -> str:
+    return (run.task or "run").replace("_", " ").capitalize()
 
 
 def _headline(run: Run) -> str:
@@ -139,43 +141,57 @@ def _headline(run: Run) -> str:
         return _note("This run has not been evaluated: there are no results on test shapes yet.")
     main, *_ = run.metrics
     cards = "".join(
-        f'<div class="card{" main" if key == main else ""}"><span>{escape(words(key))}</span>'
-        f"<strong>{number(key, value)}</strong></div>"
+        f'<div class="card{" main" if key == main else ""}"><span>{escape(run.metric(key).words)}</span>'
+        f"<strong>{run.metric(key).text(value)}</strong></div>"
         for key, value in run.metrics.items()
     )
-    benchmark = benchmark_of(run.task, run.data)
-    beside = ""
-    if benchmark is not None and benchmark.results:
-        rows = [
-            *benchmark.results,
-            *([("This run", run.metrics[benchmark.metric])] if benchmark.metric in run.metrics else []),
-        ]
-        rows.sort(key=lambda row: -row[1])
-        beside = "<h3>Beside published results</h3>" + plots.ranking(
-            rows, "This run", x=words(benchmark.metric)
-        )
-        beside += f'<p class="caption">{escape(benchmark.name)}: {escape(benchmark.source)}.</p>'
-    elif benchmark is not None:
-        beside = f'<p class="caption">{escape(benchmark.name)}: {escape(benchmark.source)}.</p>'
-    return section("Results", f'<div class="cards">{cards}</div>{beside}')
+    return section("Results", f'<div class="cards">{cards}</div>{_published(run)}')
+
+
+def _published(run: Run) -> str:
+    benchmark = run.benchmark
+    if benchmark is None:
+        return ""
+    caption = f'<p class="caption">{escape(benchmark.name)}: {escape(benchmark.source)}.</p>'
+    if not benchmark.results:
+        return caption
+    own = run.metrics.get(benchmark.metric)
+    rows = [*benchmark.results, *([] if own is None else [("This run", own)])]
+    drawn = plots.ranking(rows, "This run", run.metric(benchmark.metric))
+    return f"<h3>Beside published results</h3>{drawn}{caption}"
 
 
 def _training(run: Run) -> str:
     if not run.history:
         return ""
-    losses, shares = split_history(run.history)
+    epochs = epochs_of(run.history)
     drawn = []
-    if losses:
-        drawn.append(plots.lines(plots.history(run.history, losses), x="epoch", y="loss"))
-    if shares:
-        drawn.append(plots.lines(plots.history(run.history, shares), x="epoch", y="share", percent=True))
+    for keys, y in zip(
+        split_history(run.history, run.known_metrics), ("loss", "share", "score"), strict=True
+    ):
+        if keys:
+            curves = {run.metric(key).words: (epochs, run.history[key]) for key in keys}
+            drawn.append(plots.lines(curves, x="epoch", y=y, percent=y == "share", whole=True))
     seconds = run.history.get("seconds")
-    spent = "" if seconds is None else f"{len(seconds)} epochs, {_duration(float(np.nansum(seconds)))}"
-    return section("Training", _side_by_side(drawn), spent)
+    spent = (
+        "" if seconds is None else f"{_count(len(seconds), 'epoch')}, {_duration(float(np.nansum(seconds)))}"
+    )
+    return section("Training", _side_by_side(drawn), spent) if drawn else ""
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+    return _count(round(seconds), "second") if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+def _count(number: int, what: str) -> str:
+    """Return a number of things, in the singular where there is one.
+
+    Examples
+    --------
+    >>> _count(1, "epoch"), _count(1200, "shape")
+    ('1 epoch', '1,200 shapes')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _results(run: Run) -> str:
@@ -187,17 +203,11 @@ def _results(run: Run) -> str:
         sections.append(section("Parts", _side_by_side(both), "Confusion in percent of each true part."))
     elif matrix is not None:
         sections.append(section("Confusion", plots.confusion(*matrix), "In percent of each true class."))
-    if run.curves:
-        sections.append(_curve_section(run.task, run.curves))
+    sections += [_curve_section(texts, curves) for texts, curves in _curves({run.name: run}).items()]
     if run.descriptors is not None:
         drawn = plots.scatter(*run.descriptors, run.class_names)
-        sections.append(
-            section(
-                "ECHO descriptors",
-                drawn,
-                "t-SNE of descriptors of points on test shapes, coloured by true part.",
-            )
-        )
+        caption = "t-SNE of the network's descriptors of points on test shapes, coloured by their true class."
+        sections.append(section("Descriptors", drawn, caption))
     return "".join(sections)
 
 
@@ -205,36 +215,40 @@ def _shapes(run: Run) -> str:
     panels = shape_panels(run)
     if not panels:
         return ""
-    captions = {
-        "segmentation": "Worst and best test shapes. Switch between prediction, truth and mistakes.",
-        "correspondence": "Points of one colour correspond. Features: hue is absolute, value relative size.",
-        "matching": "Grey to red: how far down the list of nearest descriptors the first right match is.",
-    }
-    caption = captions.get(run.task or "", "Worst and best test shapes.")
     columns = min(len(panels), 4)
-    return section(
-        "Shapes", views(panels, up=run.up, columns=columns, height="clamp(280px, 44vh, 440px)"), caption
-    )
+    inside = views(panels, up=run.up or "y", columns=columns, height="clamp(280px, 44vh, 440px)")
+    return section("Shapes", inside, run.shapes_caption)
 
 
 def _every_shape(run: Run) -> str:
-    shapes = sorted(run.shapes, key=lambda shape: score(run.task, shape))
+    shapes = sorted(run.shapes, key=run.goodness)
     if not shapes:
         return ""
-    if run.task == "classification":
-        header, rows = ["shape", "result"], [[str(s.get("name")), describe(run, s)] for s in shapes]
+    if any(shape.get("note") or "predicted" in shape for shape in shapes):
+        header = ["shape", "result"]
+        rows = [[str(shape.get("name")), run.describe(shape)] for shape in shapes]
     else:
-        keys = [key for key in shapes[0] if key != "name"]
-        header = ["shape", *map(words, keys)]
-        rows = [[str(s.get("name")), *(number(key, s.get(key)) for key in keys)] for s in shapes]
+        given = {key: value for shape in shapes for key, value in shape.items() if key not in _NO_COLUMNS}
+        keys = [key for key, value in given.items() if not isinstance(value, list | dict)]
+        header = ["shape", *(run.metric(key).words for key in keys)]
+        rows = [
+            [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
+        ]
     inside = f'<div class="scroll">{_table(header, rows)}</div>'
-    return f"<details><summary>All {len(shapes):,} test shapes, worst first</summary>{inside}</details>"
+    what = "The test shape" if len(shapes) == 1 else f"All {len(shapes):,} test shapes, worst first"
+    return f"<details><summary>{what}</summary>{inside}</details>"
+
+
+def _cell(run: Run, key: str, value: Any) -> str:
+    if value is None or isinstance(value, float):
+        return run.metric(key).text(value)
+    return str(value)
 
 
 def _settings(config: Mapping[str, Any]) -> str:
     if not config:
         return ""
-    rows = [[key, value] for key, value in _flat(config).items() if not key.startswith("class_names")]
+    rows = [[key, value] for key, value in _flat(config).items() if key.split(".")[0] not in _NO_SETTINGS]
     inside = f'<div class="scroll">{_table(["setting", "value"], rows)}</div>'
     return f"<details><summary>Settings</summary>{inside}</details>"
 
@@ -242,36 +256,39 @@ def _settings(config: Mapping[str, Any]) -> str:
 # --- several runs
 
 
+def _read_all(runs: Sequence[str | Path], descriptions: Sequence[Description]) -> dict[str, Run]:
+    """Read runs, by names that tell them apart."""
+    read = [read_run(run, description=own) for run, own in zip(runs, descriptions, strict=True)]
+    return dict(zip(_distinct(read), read, strict=True))
+
+
 def _metrics_side_by_side(runs: Mapping[str, Run]) -> str:
+    metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
     keys = list(dict.fromkeys(key for run in runs.values() for key in run.metrics))
     if not keys:
         return _note("None of these runs has been evaluated.")
-    best = {
-        key: max((run.metrics.get(key, -np.inf) for run in runs.values()), default=-np.inf) for key in keys
-    }
-    rows = []
-    for name, run in runs.items():
-        cells = [number(key, run.metrics.get(key)) for key in keys]
-        rows.append([name, run.task or "", *cells])
-    differ = {key for key in keys if len({run.metrics.get(key) for run in runs.values()}) > 1}
-    marked = {
-        (i, j + 2)
-        for i, run in enumerate(runs.values())
-        for j, key in enumerate(keys)
-        if key in differ and run.metrics.get(key) == best[key] and not key.endswith("error")
-    }
-    return section(
-        "Results",
-        f'<div class="scroll">{_table(["run", "task", *map(words, keys)], rows, marked=marked)}</div>',
-    )
+    rows = [
+        [name, run.task, *(metrics[key].text(run.metrics.get(key)) for key in keys)]
+        for name, run in runs.items()
+    ]
+    marked = set()
+    for column, key in enumerate(keys):
+        values = [run.metrics.get(key) for run in runs.values()]
+        if metrics[key].better is None or len(set(values)) < 2:
+            continue
+        best = max(metrics[key].goodness(value) for value in values)
+        marked |= {
+            (row, column + 2) for row, value in enumerate(values) if metrics[key].goodness(value) == best
+        }
+    header = ["run", "task", *(metrics[key].words for key in keys)]
+    return section("Results", f'<div class="scroll">{_table(header, rows, marked=marked)}</div>')
 
 
 def _training_side_by_side(runs: Mapping[str, Run]) -> str:
     drawn = []
-    for key in _shared_columns(runs):
-        curves = {name: (_epochs(run), run.history[key]) for name, run in runs.items() if key in run.history}
-        percent = not key.endswith("loss")
-        drawn.append(plots.lines(curves, x="epoch", y=words(key), percent=percent))
+    for key, (y, percent) in _shared_columns(runs).items():
+        logged = {n: (epochs_of(r.history), r.history[key]) for n, r in runs.items() if key in r.history}
+        drawn.append(plots.lines(logged, x="epoch", y=y, percent=percent, whole=True))
     return section("Training", _side_by_side(drawn)) if drawn else ""
 
 
@@ -282,10 +299,7 @@ def _results_side_by_side(runs: Mapping[str, Run]) -> str:
     if parts and all(names == named[0] for names in named):
         values = {name: iou for name, (iou, _) in parts.items()}
         sections.append(section("Parts", plots.bars(values, named[0], x="intersection over union")))
-    for task in dict.fromkeys(run.task for run in runs.values()):
-        curves = _curves({name: run for name, run in runs.items() if run.task == task})
-        if curves:
-            sections.append(_curve_section(task, curves))
+    sections += [_curve_section(texts, curves) for texts, curves in _curves(runs).items()]
     return "".join(sections)
 
 
@@ -296,45 +310,47 @@ def _differences(runs: Mapping[str, Run]) -> str:
     rows = [
         [key, *(settings.get(key, "–") for settings in flat.values())]
         for key in keys
-        if len({settings.get(key) for settings in flat.values()}) > 1 and not key.startswith("metrics")
+        if len({settings.get(key) for settings in flat.values()}) > 1
+        and key.split(".")[0] not in _NO_SETTINGS
     ]
     if not rows:
         return ""
     return section("Settings that differ", f'<div class="scroll">{_table(["setting", *runs], rows)}</div>')
 
 
-def _curves(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """All curves of runs; each baseline, the same in all runs, once."""
-    if len(runs) == 1:
-        [run] = runs.values()
-        return dict(run.curves)
-    own: dict[str, Any] = {}
-    others: dict[str, Any] = {}
+def _curves(runs: Mapping[str, Run]) -> dict[CurveTexts, dict[str, Any]]:
+    """Return the curves of runs by what they show; of several runs each baseline, the same in all, once."""
+    found: dict[CurveTexts, dict[str, Any]] = {}
+    others: dict[CurveTexts, dict[str, Any]] = {}
     for name, run in runs.items():
         for place, (curve, rows) in enumerate(run.curves.items()):
             if place == 0:
-                own[name] = rows
+                found.setdefault(run.curve_texts, {})[curve if len(runs) == 1 else name] = rows
             else:
-                others.setdefault(curve, rows)
-    return {**own, **others}
+                others.setdefault(run.curve_texts, {}).setdefault(curve, rows)
+    return {texts: {**curves, **others.get(texts, {})} for texts, curves in found.items()}
 
 
-def _shared_columns(runs: Mapping[str, Run]) -> list[str]:
-    """Losses and shares that at least two runs have logged."""
-    seen: dict[str, int] = {}
+def _are_shares(curves: Mapping[str, Any]) -> bool:
+    return all(np.nanmin(rows[:, 1]) >= 0 and np.nanmax(rows[:, 1]) <= 1 for rows in curves.values())
+
+
+def _shared_columns(runs: Mapping[str, Run]) -> dict[str, tuple[str, bool]]:
+    """Return what at least two runs have logged: its name for people, and whether it is in percent."""
+    seen: dict[str, list[tuple[str, bool]]] = {}
     for run in runs.values():
-        losses, shares = split_history(run.history)
-        for key in (*losses, *shares):
-            seen[key] = seen.get(key, 0) + 1
-    return [key for key, times in seen.items() if times > 1]
-
-
-def _epochs(run: Run) -> Any:
-    return run.history.get("epoch", np.arange(1, 1 + max(map(len, run.history.values()), default=0)))
+        losses, shares, others = split_history(run.history, run.known_metrics)
+        for key in (*losses, *shares, *others):
+            seen.setdefault(key, []).append((run.metric(key).words, key in shares))
+    return {
+        key: (found[0][0], all(percent for _, percent in found))
+        for key, found in seen.items()
+        if len(found) > 1
+    }
 
 
 def _distinct(runs: Sequence[Run]) -> list[str]:
-    """Names of the runs; folders of the same name are told apart by what is above them."""
+    """Return names of the runs; folders of the same name are told apart by what is above them."""
     own = [run.name for run in runs]
     names = [
         f"{run.folder.resolve().parent.name}/{run.name}" if own.count(run.name) > 1 else run.name
@@ -346,19 +362,11 @@ def _distinct(runs: Sequence[Run]) -> list[str]:
 # --- pieces of HTML; everything that comes from files is escaped here
 
 
-def _curve_section(task: str | None, curves: Mapping[str, Any]) -> str:
+def _curve_section(texts: CurveTexts, curves: Mapping[str, Any]) -> str:
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}
-    if task == "correspondence":
-        drawn = plots.lines(
-            pairs, x="geodesic error / √area", y="correspondences", percent=True, limits=(0, 1.02)
-        )
-        return section(
-            "Geodesic errors", drawn, "Share of points whose match is at most this far from the true one."
-        )
-    drawn = plots.lines(pairs, x="recall", y="precision", limits=(0, 1.02))
-    return section(
-        "Precision and recall", drawn, "Mean over test pairs, candidates ranked by descriptor distance."
-    )
+    limits = (0, 1.02) if _are_shares(curves) else None
+    drawn = plots.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent, limits=limits)
+    return section(texts.title, drawn, texts.caption)
 
 
 def _note(text: str) -> str:

@@ -68,7 +68,7 @@ def write_page(
 def views(
     panels: Sequence[Panel], *, up: str = "y", columns: int | None = None, height: str | None = None
 ) -> str:
-    """HTML of views that belong together, to be put into a page with ``viewer=True``."""
+    """Return the HTML of views that belong together, to be put into a page with ``viewer=True``."""
     if not panels:
         raise ValueError("nothing to show; give at least one panel")
     identifier = f"fieldconv-{next(_numbers)}"

@@ -7,8 +7,8 @@ import pytest
 
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import panels as pan
-from fieldconv.viz import view as viewing
-from fieldconv.viz.view import view
+from fieldconv.viz import view, view_meshes
+from fieldconv.viz.values import Shown, VertexValues, write_shape
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[pan.Panel]:
         caught.extend(panels)
         return path
 
-    monkeypatch.setattr(viewing, "write_page", catch)
+    monkeypatch.setattr(view_meshes, "write_page", catch)
     return caught
 
 
@@ -107,3 +107,47 @@ def test_one_file_per_mesh(ball_file: Path) -> None:
 def test_missing_value_file(ball_file: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nowhere.txt: no such file"):
         view([ball_file], scalar=tmp_path / "nowhere.txt", open=False)
+
+
+def test_given_values_come_first(ball_file: Path, shown: list[pan.Panel]) -> None:
+    """As the command line gives the predictions of a network."""
+    parts = VertexValues(name="Prediction", kind="labels", values=np.arange(162) % 2, class_names=("a", "b"))
+    places = VertexValues(name="Correspondence", kind="places", values=np.arange(162)[::-1])
+    template = Mesh.load(ball_file)
+    view(
+        [ball_file, ball_file],
+        shown=[Shown([parts], "horse (61 %)"), Shown([places])],
+        template=template,
+        open=False,
+    )
+    assert [panel.title for panel in shown] == ["Template", "ball", "ball"]
+    assert shown[1].note == "horse (61 %)"
+    assert shown[1].colourings[0].names == ["a", "b"]
+    np.testing.assert_array_equal(shown[0].colourings[0].match, np.arange(162))
+    np.testing.assert_array_equal(shown[2].colourings[0].match, np.arange(162)[::-1])
+    with pytest.raises(ValueError, match="values for 1 meshes but 2 meshes"):
+        view([ball_file, ball_file], shown=[Shown()], open=False)
+    with pytest.raises(ValueError, match="leave out --map"):
+        view([ball_file, ball_file], template=template, map=ball_file, open=False)
+
+
+def test_predictions_bring_their_names(ball: Mesh, tmp_path: Path, shown: list[pan.Panel]) -> None:
+    parts = VertexValues(
+        name="Prediction", kind="labels", values=np.arange(162) % 2, class_names=("head", "tail")
+    )
+    sure = VertexValues(name="Confidence", kind="scalar", values=np.full(162, 0.5), limits=(0, 1))
+    path = tmp_path / "new.ply"
+    write_shape(path, ball, [parts, sure], about={"run": "animals", "note": "2 parts"})
+    view([path], open=False)
+    [panel] = shown
+    assert panel.note == "2 parts, predicted by animals"
+    assert panel.colourings[0].names == ["head", "tail"]
+    assert panel.colourings[1].limits == (0, 1)
+
+
+def test_places_without_their_template_are_left_out(
+    ball: Mesh, tmp_path: Path, shown: list[pan.Panel]
+) -> None:
+    Mesh(ball.vertices, ball.faces, vertex_data={"match": np.arange(162)}).save(tmp_path / "a.ply")
+    view([tmp_path / "a.ply"], open=False)
+    assert shown[0].colourings == []

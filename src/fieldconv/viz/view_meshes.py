@@ -1,4 +1,4 @@
-"""`fieldconv view`: meshes and files of values to a page (and a picture)."""
+"""Mesh files and files of values to a page, and to a picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
-from fieldconv.viz.predictions import Shown, predicted
+from fieldconv.viz.values import MOST_CLASSES, Shown, VertexValues, colouring, read_about, read_shape
 from fieldconv.viz.viewer import write_page
 
 Files = Path | Sequence[Path] | None
@@ -29,7 +29,8 @@ def view(
     error: Files = None,
     disc: int | None = None,
     radius: float = 0.2,
-    run: Path | None = None,
+    shown: Sequence[Shown] | None = None,
+    template: Mesh | None = None,
     up: str = "y",
     out: Path | None = None,
     open: bool = True,
@@ -38,8 +39,8 @@ def view(
     """Show meshes on one page that works offline; their views turn together.
 
     Files of values hold one line (or row) per vertex: text, or NumPy's ``.npy``. Give one file for each
-    mesh, in the same order. Whatever a mesh file itself carries (labels, numbers, colours) can be chosen
-    on the page too.
+    mesh, in the same order. Whatever a mesh file itself carries (labels, numbers, colours), described by the
+    JSON beside it if there is one, can be chosen on the page too.
 
     Parameters
     ----------
@@ -57,8 +58,10 @@ def view(
         Show the geodesic disc of this vertex, on the mesh scaled to unit area.
     radius : float
         Radius of the disc.
-    run : path, optional
-        Run folder whose network predicts the meshes.
+    shown : sequence of Shown, optional
+        Further values and a note for each mesh, such as the prediction of a network; shown first.
+    template : Mesh, optional
+        Mesh that places among the values refer to; shown before the others.
     up : "x", "y" or "z"
         Axis that points up at first.
     out : path, optional
@@ -75,63 +78,93 @@ def view(
     """
     if not meshes:
         raise ValueError("no mesh to show; name at least one mesh file")
-    loaded = [Mesh.load(path).validate() for path in meshes]
+    if shown is not None and len(shown) != len(meshes):
+        raise ValueError(f"values for {len(shown)} meshes but {len(meshes)} meshes; give values for each")
+    read = [read_shape(path) for path in meshes]
+    loaded = [mesh.validate() for mesh, _ in read]
     if disc is not None:
-        shown = [panel for mesh in loaded for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
+        panels = [panel for mesh in loaded for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
         caption = "Geodesic polar coordinates around a vertex, and a direction carried along the geodesics."
     else:
+        if template is not None and map is not None:
+            raise ValueError("these meshes are matched with a template; leave out --map")
+        kept = [Shown(values, _note(path)) for path, (_, values) in zip(meshes, read, strict=True)]
         files = {"labels": labels, "scalar": scalar, "error": error, "field": field, "map": map}
-        shown = _panels(loaded, files, run)
+        panels = _panels(loaded, files, list(shown or (Shown() for _ in meshes)), kept, template)
         caption = ""
     title = ", ".join(dict.fromkeys(mesh.name for mesh in loaded))
     if png is not None:
         from fieldconv.viz.picture import write_picture
 
-        write_picture(shown, png, up=up)
+        write_picture(panels, png, up=up)
         if out is None:
             return Path(png)
-    page = write_page(shown, out or Path(f"{Path(meshes[0]).stem}.html"), title=title, caption=caption, up=up)
+    page = write_page(
+        panels, out or Path(f"{Path(meshes[0]).stem}.html"), title=title, caption=caption, up=up
+    )
     if open:
         webbrowser.open(page.resolve().as_uri())
     return page
 
 
-def _panels(meshes: Sequence[Mesh], files: dict[str, Files], run: Path | None) -> list[Panel]:
-    """One panel per mesh; before them the template that a run's predictions refer to."""
+def _note(path: Path) -> str:
+    """Return what is written beside a mesh about it, in one line."""
+    about = read_about(path)
+    run = f"predicted by {about['run']}" if about.get("run") else ""
+    return ", ".join(filter(None, (about.get("note"), run)))
+
+
+def _panels(
+    meshes: Sequence[Mesh],
+    files: dict[str, Files],
+    shown: Sequence[Shown],
+    kept: Sequence[Shown],
+    template: Mesh | None,
+) -> list[Panel]:
+    """Return one panel per mesh; before them the template.
+
+    Parameters
+    ----------
+    files : dict
+        Files of values by what they hold.
+    shown : sequence of Shown
+        What the caller gave for each mesh.
+    kept : sequence of Shown
+        What the file of each mesh holds.
+    """
     mapped = files["map"] is not None
     per_mesh = {what: _per_mesh(given, len(meshes), what) for what, given in files.items() if what != "map"}
     per_mesh["map"] = [None, *_per_mesh(files["map"], len(meshes) - 1, "map")]
-    shown = [Shown() for _ in meshes]
-    template = None
-    if run is not None:
-        shown, template = predicted(run, meshes)
-        if template is not None and mapped:
-            raise ValueError("this run matches meshes with its own template; leave out either --run or --map")
     largest = _largest(per_mesh["field"], meshes)
-    panels = [
-        Panel(
-            mesh=mesh,
-            note=shown[k].note,
-            colourings=[
-                *shown[k].colourings,
-                *_given(
-                    mesh, meshes[0], {what: paths[k] for what, paths in per_mesh.items()}, mapped, largest
-                ),
-                *pan.mesh_colourings(mesh),
-            ],
-        )
-        for k, mesh in enumerate(meshes)
-    ]
+    panels = []
+    for k, mesh in enumerate(meshes):
+        own = {what: paths[k] for what, paths in per_mesh.items()}
+        colourings = [
+            *_colourings(shown[k].values, mesh, template),
+            *_given(mesh, meshes[0], own, mapped, largest),
+            *_colourings(kept[k].values, mesh, template),
+        ]
+        note = ", ".join(filter(None, (shown[k].note, kept[k].note)))
+        panels.append(Panel(mesh=mesh, note=note, colourings=colourings))
     if template is not None:
-        own = pan.carried("Correspondence", template, np.arange(len(template.vertices)))
-        panels.insert(0, Panel(mesh=template, title="Template", colourings=[own]))
+        every = np.arange(len(template.vertices))
+        names = [values.name for own in shown for values in own.values if values.kind == "places"]
+        places = pan.carried(names[0] if names else "Correspondence", template, every)
+        panels.insert(0, Panel(mesh=template, title="Template", colourings=[places]))
     return panels
+
+
+def _colourings(values: Sequence[VertexValues], mesh: Mesh, template: Mesh | None) -> Iterator[pan.Colouring]:
+    """Yield colourings by values; places without a template have no colours."""
+    for own in values:
+        if own.kind != "places" or template is not None:
+            yield colouring(own, mesh, template=template)
 
 
 def _given(
     mesh: Mesh, first: Mesh, files: dict[str, Path | None], mapped: bool, largest: float
 ) -> Iterator[pan.Colouring]:
-    """Colourings by the files that were given for a mesh."""
+    """Yield colourings by the files that were given for a mesh."""
     count = len(mesh.vertices)
     if (path := files["field"]) is not None:
         vectors = read_field(path, count)
@@ -143,8 +176,8 @@ def _given(
         yield pan.carried("Correspondence", first, match)
     if (path := files["labels"]) is not None:
         classes = _whole(_read(path, count), path)
-        # More classes than anybody can tell apart are numbers.
-        yield pan.labels("Label", classes) if classes.max(initial=0) < 256 else pan.scalar("Label", classes)
+        few = classes.max(initial=0) < MOST_CLASSES
+        yield pan.labels("Label", classes) if few else pan.scalar("Label", classes)
     if (path := files["scalar"]) is not None:
         yield pan.scalar(_title(path), _column(_read(path, count), path))
     if (path := files["error"]) is not None:
@@ -152,7 +185,7 @@ def _given(
 
 
 def _largest(files: Sequence[Path | None], meshes: Sequence[Mesh]) -> float:
-    """Largest magnitude over all fields of the page, which their hues share."""
+    """Return the largest magnitude over all fields of the page, which their hues share."""
     sizes = [
         pan.magnitude(read_field(path, len(mesh.vertices))).max(initial=0)
         for path, mesh in zip(files, meshes, strict=True)
@@ -174,7 +207,7 @@ def _per_mesh(files: Files, count: int, option: str) -> list[Path | None]:
 
 
 def read_field(path: Path, count: int) -> NDArray[Any]:
-    """(V,) complex or (V, 3) real vectors of a file."""
+    """Return (V,) complex or (V, 3) real vectors of a file."""
     values = _read(path, count)
     if values.ndim == 2 and values.shape[1] == 2:
         values = values[:, 0] + 1j * values[:, 1]
@@ -188,7 +221,7 @@ def read_field(path: Path, count: int) -> NDArray[Any]:
 
 
 def _read(path: Path, count: int) -> NDArray[Any]:
-    """Values of a file, one row per vertex."""
+    """Return values of a file, one row per vertex."""
     if not path.exists():
         raise ValueError(f"{path}: no such file")
     if path.suffix == ".npy":
@@ -227,7 +260,7 @@ def _read_text(path: Path) -> NDArray[np.float64]:
 
 
 def _column(values: NDArray[Any], path: Path) -> NDArray[Any]:
-    """One real number per vertex."""
+    """Return one real number per vertex."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or np.iscomplexobj(values):
@@ -238,7 +271,7 @@ def _column(values: NDArray[Any], path: Path) -> NDArray[Any]:
 
 
 def _whole(values: NDArray[Any], path: Path) -> NDArray[np.int64]:
-    """One whole number per vertex."""
+    """Return one whole number per vertex."""
     values = _column(values, path)
     rounded = np.rint(values)
     if not np.array_equal(rounded, values):

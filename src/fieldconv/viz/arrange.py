@@ -1,0 +1,77 @@
+"""Descriptors arranged in the plane by t-SNE, for the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fieldconv._io import atomic_path
+
+DESCRIPTORS = "descriptors.npz"
+
+
+def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | None:
+    """Return places in the plane where descriptors that are alike lie close together.
+
+    Parameters
+    ----------
+    descriptors : (n, d) floats
+    labels : (n,) ints
+        Class of each, by which the picture is coloured; negative means none.
+
+    Returns
+    -------
+    (n, 2) float32 or None
+        None without scikit-learn, or where there is nothing to see: no point has a class, or fewer than ten
+        descriptors differ.
+    """
+    rows, classes = np.asarray(descriptors, dtype=np.float64), np.asarray(labels)
+    if len(rows) != len(classes):
+        raise ValueError(f"{len(rows)} descriptors and {len(classes)} labels; give one label for each")
+    if not (classes >= 0).any():
+        return None
+    rounded = np.round(rows / max(np.abs(rows).max(), 1e-30), 5)
+    if len(np.unique(rounded, axis=0)) < 10:  # those of a network that has collapsed would crash t-SNE
+        return None
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        return None
+    from threadpoolctl import threadpool_limits
+
+    # Thirty main directions say nearly all, much faster; threads would only compete.
+    centred = rows - rows.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    with threadpool_limits(1):
+        perplexity = min(30.0, (len(rows) - 1) / 3)
+        places = TSNE(perplexity=perplexity, init="pca", max_iter=500, random_state=0).fit_transform(
+            centred @ axes[:, -30:]
+        )
+    arranged: NDArray[np.float32] = places.astype(np.float32)
+    return arranged
+
+
+def write_descriptors(folder: str | Path, points: ArrayLike, labels: ArrayLike) -> Path:
+    """Write arranged descriptors where the report finds them.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the evaluation, ``RUN/evaluation``.
+    points : (n, 2) floats
+        From `arrange`.
+    labels : (n,) ints
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> write_descriptors(tempfile.mkdtemp(), [[0.0, 1.0]], [2]).name
+    'descriptors.npz'
+    """
+    path = Path(folder) / DESCRIPTORS
+    points, labels = np.asarray(points, dtype=np.float32), np.asarray(labels, dtype=np.int32)
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        np.savez_compressed(file, points=points, labels=labels)
+    return path

@@ -1,0 +1,142 @@
+"""What a measured number is called, how it is written, and which direction is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Better = Literal["more", "less"] | None
+Style = Literal["percent", "plain"]
+
+_VALIDATION = "validation_"
+_ACRONYMS = {"iou": "IoU", "hks": "HKS", "wks": "WKS", "mse": "MSE", "rmse": "RMSE"}
+# How keys end that nobody has described.
+_LESS_IS_BETTER = ("loss", "error", "rank")
+_NEITHER_IS_BETTER = ("learning_rate", "seconds", "epoch")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measured number: its key in files, and how people read it.
+
+    Parameters
+    ----------
+    key : str
+        Name in files, such as "mean_iou".
+    title : str
+        Name for people; made from the key if empty.
+    better : "more", "less" or None
+        Which direction is better; None if neither is.
+    style : "percent" or "plain"
+        "percent" writes shares between 0 and 1 in percent, and other values plainly.
+
+    Examples
+    --------
+    >>> accuracy = Metric("mean_iou")
+    >>> accuracy.words, accuracy.text(0.9291)
+    ('mean IoU', '92.9 %')
+    """
+
+    key: str
+    title: str = ""
+    better: Better = "more"
+    style: Style = "percent"
+
+    @property
+    def words(self) -> str:
+        """The name for people: the title, or the key in words.
+
+        Examples
+        --------
+        >>> Metric("within_0.05").words, Metric("mse", "mean squared error").words
+        ('within 0.05', 'mean squared error')
+        """
+        return self.title or " ".join(_ACRONYMS.get(word, word) for word in self.key.split("_"))
+
+    def text(self, value: float | None) -> str:
+        """Return the value as people read it; a dash if there is none.
+
+        Examples
+        --------
+        >>> Metric("accuracy").text(0.9291), Metric("loss", style="plain").text(2.345678)
+        ('92.9 %', '2.346')
+        >>> Metric("accuracy").text(None), Metric("accuracy").text(31.25)
+        ('–', '31.25')
+        """
+        if value is None or not math.isfinite(value):
+            return "–"
+        if self.style == "percent" and 0 <= value <= 1:
+            return f"{100 * value:.1f} %"
+        return f"{value:.4g}"
+
+    def goodness(self, value: float | None) -> float:
+        """Return a number that is larger for better values, and lowest where there is no value.
+
+        Examples
+        --------
+        >>> error = Metric("error", better="less")
+        >>> error.goodness(0.1) > error.goodness(0.2) > error.goodness(None)
+        True
+        """
+        if value is None or math.isnan(value):
+            return -math.inf
+        return -value if self.better == "less" else value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the key as plain values for JSON.
+
+        Examples
+        --------
+        >>> Metric("loss", better="less", style="plain").to_dict()
+        {'title': '', 'better': 'less', 'style': 'plain'}
+        """
+        return {"title": self.title, "better": self.better, "style": self.style}
+
+    @classmethod
+    def from_dict(cls, key: str, values: Mapping[str, Any]) -> Metric:
+        """Return the metric that `to_dict` described; what is missing has its default.
+
+        Raises
+        ------
+        ValueError
+            If a value is none of those allowed.
+
+        Examples
+        --------
+        >>> Metric.from_dict("loss", {"better": "less"})
+        Metric(key='loss', title='', better='less', style='percent')
+        """
+        better, style = values.get("better", "more"), values.get("style", "percent")
+        if better not in ("more", "less", None):
+            raise ValueError(f"metric {key!r}: better is {better!r}; choose 'more', 'less' or null")
+        if style not in get_args(Style):
+            raise ValueError(f"metric {key!r}: style is {style!r}; choose 'percent' or 'plain'")
+        return cls(key, str(values.get("title", "")), better, style)
+
+
+def metric_of(key: str, known: Mapping[str, Metric] = {}) -> Metric:
+    """Return the known metric of a key, or what its key suggests.
+
+    A key ``validation_<key>`` is the known metric of ``<key>``, measured on the validation part.
+
+    Examples
+    --------
+    >>> known = {"gap": Metric("gap", "gap in mm", "less", "plain")}
+    >>> metric_of("validation_gap", known).words, metric_of("validation_gap", known).better
+    ('validation gap in mm', 'less')
+    >>> metric_of("median_rank")
+    Metric(key='median_rank', title='', better='less', style='plain')
+    """
+    if key in known:
+        return known[key]
+    if key.startswith(_VALIDATION) and (own := known.get(key.removeprefix(_VALIDATION))) is not None:
+        return Metric(key, f"validation {own.words}", own.better, own.style)
+    if key == "score":  # its name in the training log
+        return Metric(key, "training score")
+    if key.endswith(_LESS_IS_BETTER):
+        return Metric(key, better="less", style="plain")
+    if key.endswith(_NEITHER_IS_BETTER):
+        return Metric(key, better=None, style="plain")
+    return Metric(key)

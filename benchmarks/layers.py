@@ -40,13 +40,13 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv import keep_freed_memory
-from fieldconv.models import FCNet
+from fieldconv.networks.fcnet import FCNet
 from fieldconv.nn import ECHO, FieldConv
 from fieldconv.ops import echo_size, field_aggregate
 from fieldconv.ops.echo import _disc_cells
 from fieldconv.ops.rings import ring_weights
 from fieldconv.surface import Surface
-from fieldconv.tasks.cross_entropy import cross_entropy
+from fieldconv.tasks.base.cross_entropy import cross_entropy
 
 console = Console(width=110)
 

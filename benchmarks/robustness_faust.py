@@ -20,10 +20,10 @@ import numpy as np
 
 from fieldconv import FCNet, Mesh
 from fieldconv._io import atomic_path
-from fieldconv.cache import default_folder
-from fieldconv.datasets.layouts.faust import read_faust
-from fieldconv.tasks.distances import template_distances
-from fieldconv.tasks.metrics import summarise_errors
+from fieldconv.datasets.benchmarks.faust import read_faust
+from fieldconv.surface.cache import default_folder
+from fieldconv.tasks.base.distances import template_distances
+from fieldconv.tasks.base.metrics import summarise_errors
 from fieldconv.training.checkpoint import read_config
 from mesh_variants import Variant, decimated, flipped, noisy, remeshed, subdivided
 from pages import DOCS, fill_table

@@ -8,7 +8,7 @@ from tests.nn.surfaces import flat_surface, random_field
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from fieldconv.models import FCNet
+from fieldconv.networks.fcnet import FCNet
 from fieldconv.nn import FieldConv
 from fieldconv.testing import assert_equivariant, move, renumber, scale, turn_frames, turn_vectors
 

@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when they are first used, so that nobody waits for what is not needed."""
+"""Names of a package that are loaded when they are first used: nobody waits for what is not needed."""
 
 from __future__ import annotations
 

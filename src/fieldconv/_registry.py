@@ -88,5 +88,7 @@ class Registry(Generic[Kind]):
         except Exception as error:  # whatever goes wrong in somebody else's package
             raise ValueError(f"the {self.what} {name!r} ({entry.value}) cannot be loaded: {error}") from error
         if not (isinstance(found, type) and issubclass(found, self._base())):
-            raise ValueError(f"{entry.value} is no {self.what}: expected a subclass of {self._base().__name__}")
+            raise ValueError(
+                f"{entry.value} is no {self.what}: expected a subclass of {self._base().__name__}"
+            )
         return found

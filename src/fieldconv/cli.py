@@ -12,19 +12,19 @@ from . import __version__
 
 # Command → where it is, and what it is for. Modules are loaded only for the command that is called.
 COMMANDS = {
-    "demo": ("commands.learning:demo", "train a part segmenter on embedded creatures and look at the result"),
-    "train": ("commands.learning:train", "train a network for one of four tasks"),
-    "evaluate": ("commands.learning:evaluate", "measure a trained network"),
-    "predict": ("commands.learning:predict", "labels, classes or descriptors for new meshes"),
-    "match": ("commands.learning:match", "dense correspondence between two meshes"),
-    "view": ("commands.looking:view", "a 3-D page of meshes, labels, fields, discs, predictions"),
-    "report": ("commands.looking:report", "one page of curves and pictures from one or several runs"),
-    "filters": ("commands.looking:filters", "a page of learned filters and what they respond to"),
-    "info": ("commands.geometry:info", "what is in a mesh, and what is wrong with it"),
-    "precompute": ("commands.geometry:precompute", "prepare a folder of meshes ahead of training"),
-    "cache": ("commands.geometry:cache", "size of the kept surfaces and distances, or clear them"),
-    "datasets make": ("datasets.commands:make", "write a folder of embedded shapes, to see the layout"),
-    "datasets check": ("datasets.commands:check", "check a folder of meshes and labels"),
+    "demo": ("commands.demo:demo", "train a part segmenter on embedded creatures and look at the result"),
+    "train": ("commands.train:train", "train a network for a task"),
+    "evaluate": ("commands.evaluate:evaluate", "measure a trained network"),
+    "predict": ("commands.predict:predict", "labels, classes or descriptors for new meshes"),
+    "match": ("commands.match:match", "dense correspondence between two meshes"),
+    "view": ("commands.view:view", "a 3-D page of meshes, labels, fields, discs, predictions"),
+    "report": ("commands.report:report", "one page of curves and pictures from one or several runs"),
+    "filters": ("commands.filters:filters", "a page of learned filters and what they respond to"),
+    "info": ("commands.info:info", "what is in a mesh, and what is wrong with it"),
+    "precompute": ("commands.precompute:precompute", "prepare a folder of meshes ahead of training"),
+    "cache": ("commands.cache:cache", "size of the kept surfaces and distances, or clear them"),
+    "datasets make": ("commands.datasets:make", "write a folder of embedded shapes, to see the layout"),
+    "datasets check": ("commands.datasets:check", "check a folder of meshes and labels"),
     "bench": ("commands.bench:bench", "speed and accuracy tables on this machine"),
 }
 
@@ -39,7 +39,7 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; gives the exit code: 0 good, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run one command; return the exit code: 0 good, 1 failed, 2 wrong usage, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         print(_help())
@@ -59,8 +59,11 @@ def _run(name: str, words: list[str]) -> int:
     module, function = COMMANDS[name][0].split(":")
     # torch's idle threads would keep their cores for a while, where the kernels' threads could work.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    command = getattr(importlib.import_module(f"fieldconv.{module}"), function)
+    home = importlib.import_module(f"fieldconv.{module}")
     try:
+        # Some commands have options that depend on what else is on the line.
+        build = getattr(home, f"{function}_for", None)
+        command = build(words) if build is not None else getattr(home, function)
         result = tyro.cli(command, args=words, prog=f"fieldconv {name}")
     except KeyboardInterrupt:
         print("\nfieldconv: stopped. What was finished is kept.", file=sys.stderr)
@@ -73,12 +76,12 @@ def _run(name: str, words: list[str]) -> int:
     except (ValueError, OSError) as error:
         if os.environ.get("FIELDCONV_DEBUG"):
             raise
-        print(f"fieldconv: {_in_words(error)}", file=sys.stderr)
+        print(f"fieldconv: {_one_line(error)}", file=sys.stderr)
         return 1
     return int(result) if isinstance(result, int) else 0
 
 
-def _in_words(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename}: no such file or folder"
     if isinstance(error, FileExistsError | NotADirectoryError) and error.filename:

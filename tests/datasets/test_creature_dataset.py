@@ -174,7 +174,7 @@ def test_the_commands(tmp_path, capsys):
 
 def test_checking_needs_no_torch(folder):
     code = (
-        "import sys; from pathlib import Path; from fieldconv.datasets.commands import check\n"
+        "import sys; from pathlib import Path; from fieldconv.commands.datasets import check\n"
         f"code = check(Path({str(folder('matching'))!r}))\n"
         "sys.exit(code or 5 * ('torch' in sys.modules))"
     )

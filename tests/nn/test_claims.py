@@ -16,7 +16,7 @@ from tests.shapes import cylinder, cylinder_chart, grid, torus
 from torch import Tensor
 
 from fieldconv import Mesh, Surface
-from fieldconv.models import FCNet
+from fieldconv.networks.fcnet import FCNet
 from fieldconv.nn import ECHO, FieldConv, LearnedGradient
 from fieldconv.testing import turn_frames, turn_vectors
 

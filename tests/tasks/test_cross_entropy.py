@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from fieldconv.tasks import cross_entropy as module
-from fieldconv.tasks.cross_entropy import cross_entropy
+from fieldconv.tasks.base.cross_entropy import cross_entropy
 
 
 @pytest.fixture(params=[1, 20, 2**19])  # a row at a time, a few of them, torch's own

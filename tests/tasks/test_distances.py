@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.tasks.distances import template_distances
+from fieldconv.tasks.base.distances import template_distances
 from shapes import icosphere
 
 

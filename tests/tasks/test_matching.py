@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
+from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.matching import Matching, compare, draw_pairs, twin_loss
-from fieldconv.tasks.presets import TrainingConfig
 
 CONFIG = TrainingConfig(positives=50)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fieldconv.tasks.metrics import (
+from fieldconv.tasks.base.metrics import (
     RECALL,
     accuracy,
     confusion,

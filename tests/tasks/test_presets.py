@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fieldconv.tasks.presets import TrainingConfig
+from fieldconv.tasks.base.recipe import TrainingConfig
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]
 

@@ -12,13 +12,13 @@ import torch
 from tests.training.blobs import blob, blobs, tiny_network
 
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.models import FCNet
+from fieldconv.networks.fcnet import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks.base import at_vertices
 from fieldconv.training import CheckpointError, evaluate, match, predict, train
-from fieldconv.training.api import adopt
-from fieldconv.training.checkpoint import load_pretrained
+from fieldconv.training.checkpoint import load
 from fieldconv.training.loop import network_of
+from fieldconv.training.run import adopt
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_hub_names_are_downloaded(
 
     monkeypatch.setattr(hub, "snapshot_download", download)
     monkeypatch.chdir(tmp_path)
-    assert load_pretrained("somebody/network").task == "segmentation"
+    assert load("somebody/network").task == "segmentation"
     assert asked == ["somebody/network"]
 
 

@@ -14,7 +14,7 @@ from tests.training.blobs import blob, read
 
 from fieldconv.cli import main
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.models import FCNet
+from fieldconv.networks.fcnet import FCNet
 from fieldconv.training.settings import RunSettings
 
 SMALL = ["--preset", "tiny", "--samples", "None", "--radius", "0.3", "--width", "6"]

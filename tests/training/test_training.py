@@ -12,7 +12,7 @@ import pytest
 import torch
 from tests.training.blobs import blobs, tiny_network
 
-from fieldconv.models import FCNet
+from fieldconv.networks.fcnet import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks import TrainingConfig, task_named
 from fieldconv.training import TrainingError, evaluate, train

@@ -277,13 +277,13 @@ class SurfaceDataset(Dataset[Any]):
     def _kept(self, item: Item) -> Surface | None:
         """The surface of an item with its target, if all of it is on disk."""
         key = self._key(item)
-        if self._store is None or key is None:
+        if self._store is None or key is None or type(self.pre_transform) is not ToSurface:
             return None
         target = self._store.load(key)
         if target is None or _DIGEST not in target:
             return None
         digest = bytes(target.pop(_DIGEST).tolist()).hex()
-        surface = self._store.find(digest, self.pre_transform.settings)  # type: ignore[attr-defined]
+        surface = self._store.find(digest, self.pre_transform.settings)
         if surface is not None:
             for name, value in target.items():
                 surface[name] = value

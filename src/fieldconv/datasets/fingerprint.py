@@ -1,4 +1,4 @@
-"""What the result of a reader depends on, so that what is kept of it is found again, and only while it holds."""
+"""What the result of a reader depends on, so that what is kept of it is used only while it holds."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from fieldconv.folders.parallel import Watch, run_all
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Task
 
+
 def make_folder(
     out: str | Path,
     task: str = "segmentation",
@@ -70,9 +71,7 @@ def make_folder(
         )
         _write_side(out / side, kind, collection, watch)
     kind.write_common(out, collection)
-    write_text(
-        out / "README.txt", f"Creatures for {task}, made by fieldconv (seed {seed}).\n{kind.layout}\n"
-    )
+    write_text(out / "README.txt", f"Creatures for {task}, made by fieldconv (seed {seed}).\n{kind.layout}\n")
     return out
 
 

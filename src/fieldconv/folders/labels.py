@@ -71,7 +71,9 @@ def read_numbers(path: str | Path) -> NDArray[Any]:
     except (OSError, EOFError, ValueError) as error:
         raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
     if values.dtype.kind not in "fiuc" or values.ndim not in (1, 2):
-        raise DatasetError(str(path), [f"holds {values.dtype} of shape {values.shape}; expected a row per vertex"])
+        raise DatasetError(
+            str(path), [f"holds {values.dtype} of shape {values.shape}; expected a row per vertex"]
+        )
     finite = np.isfinite(values).reshape(len(values), -1).all(1)
     if not finite.all():
         raise DatasetError(str(path), [f"vertex {int(finite.argmin())} has a value that is not finite"])

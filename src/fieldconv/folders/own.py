@@ -1,6 +1,6 @@
 """Anyone's own meshes in a folder: which there are, on which side of the split, and what lies beside them.
 
-What the targets are is a matter of the task, see `Task.read_folder`. Any folder may be divided into ``train/``
+What the targets are is a matter of the task, see `Task.read_folder`. A folder may be divided into ``train/``
 and ``test/``, or by the lists ``train.txt`` and ``test.txt`` of mesh names; else a seed divides it. Any mesh
 format does. Ids count from 0, −1 means unknown.
 """
@@ -115,7 +115,7 @@ class OwnFolder:
         return entries
 
     def _by_lists(self, entries: list[Entry]) -> list[Entry]:
-        """Put the meshes that train.txt and test.txt name on their sides; without lists leave all as they are."""
+        """Put the meshes that train.txt and test.txt name on their sides; without lists change nothing."""
         lists = [side for side in SIDES if (self.root / f"{side}.txt").is_file()]
         known = by_name(entries)
         sided: dict[str, Entry] = {}
@@ -162,9 +162,7 @@ class OwnFolder:
         self.problems += notes
         return result
 
-    def divided(
-        self, task: str, entries: Sequence[Entry], items: Sequence[Item], **more: Any
-    ) -> Collection:
+    def divided(self, task: str, entries: Sequence[Entry], items: Sequence[Item], **more: Any) -> Collection:
         """Return the collection of the items on this side of the split; ``more`` are its other fields."""
         if any(entry.side for entry in entries):
             kept = [entry for entry in entries if self.split in ("all", entry.side)]

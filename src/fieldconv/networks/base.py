@@ -159,7 +159,7 @@ class Network(nn.Module):
         return self(surface), self.descriptors(surface)
 
     def deep_features(self, surface: Surface) -> Tensor | None:
-        """Return (n, d) features of samples for pictures of what was learnt; descriptors if not overridden."""
+        """Return (n, d) features of samples for pictures of what was learnt; by default descriptors."""
         return self.descriptors(surface)
 
     def responses(self, surface: Surface) -> dict[str, Tensor]:

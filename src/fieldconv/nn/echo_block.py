@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
-from fieldconv.nn.initialise import init_perceptron
 from fieldconv.nn.echo import ECHO
 from fieldconv.nn.field_conv import FieldConv
+from fieldconv.nn.initialise import init_perceptron
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

@@ -59,7 +59,7 @@ class SurfaceCache:
         self.folder = Path(folder) if folder is not None else default_folder()
 
     def surface(self, mesh: Mesh, settings: SurfaceSettings) -> Surface:
-        """Return the surface of a mesh: parts that are there and sound are read, the others are made and kept."""
+        """Return the surface of a mesh: sound parts are read, the others are made and kept."""
         digest, parts = mesh_digest(mesh), parts_of(settings)
         found = {part.name: self._read(digest, part, settings) for part in parts}
         missing = [part for part in parts if found[part.name] is None]
@@ -91,7 +91,7 @@ class SurfaceCache:
         return {part.name: self.path(_part_key(digest, part, settings)) for part in parts_of(settings)}
 
     def load(self, key: object) -> dict[str, Tensor] | None:
-        """Return the tensors kept under ``key``, anything that can be JSON; None if there is nothing sound."""
+        """Return the tensors kept under ``key`` (anything that can be JSON); None if nothing sound is."""
         path = self.path(key)
         try:
             stored = path.read_bytes()

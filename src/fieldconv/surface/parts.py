@@ -39,7 +39,7 @@ class Sampling(NamedTuple):
 
     chosen: NDArray[np.int64]
     area: NDArray[np.float64]
-    index: NDArray[np.int64]
+    reads: NDArray[np.int64]
     weight: NDArray[np.float64]
     transport: NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def _samples(preparation: Preparation) -> Tensors:
         "frame": single(frames[sampling.chosen]),
         "normal": single(normals[sampling.chosen]),
         "sample": torch.from_numpy(sampling.chosen),
-        "vertex_sample": torch.from_numpy(sampling.index),
+        "vertex_sample": torch.from_numpy(sampling.reads),
         "vertex_weight": single(sampling.weight),
         "vertex_transport": unit(sampling.transport),
         "vertex_area": single(areas / areas.sum()),

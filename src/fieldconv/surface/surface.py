@@ -21,8 +21,9 @@ from fieldconv.surface.settings import Solver, SurfaceSettings
 class Surface(Data):  # type: ignore[misc]
     """Samples of a surface, the way back to the mesh, and what was asked for; a PyG ``Data``.
 
-    With the operator "discs" every directed edge (q → p) says where the receiver p lies as seen from the sender q. Each sample is
-    its own neighbour, the support is symmetric, and edges are sorted by receiver, then sender.
+    With the operator "discs" every directed edge (q → p) says where the receiver p lies as seen from the
+    sender q. Each sample is its own neighbour, the support is symmetric, and edges are sorted by receiver,
+    then sender.
 
     Attributes
     ----------
@@ -103,11 +104,15 @@ class Surface(Data):  # type: ignore[misc]
                 else f"a surface is made of a Mesh, not of {type(mesh).__name__}; build one with "
                 "Mesh(vertices, faces)"
             )
-        named = isinstance(features, str)
         settings = SurfaceSettings(
-            radius, samples, features if named else "xyz", solver, tuple(operators), eigenfunctions
+            radius,
+            samples,
+            features if isinstance(features, str) else "xyz",
+            solver,
+            tuple(operators),
+            eigenfunctions,
         )
-        own = None if named else _own_features(mesh, np.asarray(features))
+        own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
         made = make_parts(Preparation(mesh, settings), parts_of(settings))
         surface = cls.assemble(made, settings)
         if own is not None:
@@ -212,7 +217,9 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         usual = SurfaceSettings().to_dict()
-        given = {k: v for k, v in self.settings.to_dict().items() if v != usual[k] or k in ("radius", "samples")}
+        given = {
+            k: v for k, v in self.settings.to_dict().items() if v != usual[k] or k in ("radius", "samples")
+        }
         return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
 

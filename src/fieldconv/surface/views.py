@@ -1,4 +1,4 @@
-"""What training and prediction show a network of a surface: some of its tensors, turned, joined, elsewhere."""
+"""What training and prediction show a network of a surface: some of its tensors, turned, joined."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ def turned(surface: Surface, matrix: np.ndarray, features: str | None) -> Tensor
     features : str or None
         What the input features are; if that is not known, they are positions if they are equal to these.
     """
-    turn = torch.from_numpy(matrix.astype(np.float32)).to(surface.x.device)
+    x: Tensor = surface.x
+    turn = torch.from_numpy(matrix.astype(np.float32)).to(x.device)
     turning = turning_columns(surface, features)
     if not turning:
-        return surface.x
-    if turning == [slice(0, 3)] and surface.x.shape[1] == 3:
-        return surface.x @ turn
-    x = surface.x.clone()
+        return x
+    if turning == [slice(0, 3)] and x.shape[1] == 3:
+        return x @ turn
+    x = x.clone()
     for columns in turning:
         x[:, columns] = x[:, columns] @ turn
     return x
@@ -80,7 +81,7 @@ def check_rotations(count: int) -> None:
 
 
 def joined(surfaces: Sequence[Surface]) -> Surface:
-    """Return a batch of surfaces; a single one stays itself, with what the kernels remember about its edges."""
+    """Return a batch of surfaces; a single one stays itself, with what kernels remember of its edges."""
     if len(surfaces) == 1:
         return surfaces[0]
     from torch_geometric.data import Batch

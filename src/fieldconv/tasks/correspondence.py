@@ -57,7 +57,9 @@ class Correspondence(LabelTask):
     """
 
     name, about = "correspondence", "a vertex of a template at each vertex"
-    layout = "Beside each mesh a .txt file has, for each vertex, the vertex of template.obj (from 0; −1: none)."
+    layout = (
+        "Beside each mesh a .txt file has, for each vertex, the vertex of template.obj (from 0; −1: none)."
+    )
     metrics = (
         Metric("within_0.05"),
         Metric("exact"),
@@ -77,7 +79,7 @@ class Correspondence(LabelTask):
         "paper": Preset(
             training={"epochs": 60}, surface={"radius": 0.05}, networks={"fcnet": _PAPER}, vertices=5000
         ),
-        # Where every vertex counts, strongly reshaped copies are too hard to learn from: see docs/ablations.md.
+        # Where every vertex counts, strongly reshaped copies are too hard to learn from (docs/ablations.md).
         "default": Preset(
             training={**MODERN, "epochs": 15, "label_smoothing": 0.1, "reshaped": 1, "reshaping": 0.3},
             surface={"radius": 0.075, "features": "hks"},
@@ -167,7 +169,11 @@ class Correspondence(LabelTask):
         return [
             VertexValues(name="Correspondence", key="label", kind="places", values=found.labels),
             VertexValues(
-                name="Confidence", key="probability", kind="scalar", values=found.confidence, limits=(0.0, 1.0)
+                name="Confidence",
+                key="probability",
+                kind="scalar",
+                values=found.confidence,
+                limits=(0.0, 1.0),
             ),
         ]
 

@@ -64,7 +64,8 @@ from fieldconv.tasks.base import (
     TrainingConfig,
 )
 from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall
-from fieldconv.viz.values import VertexValues, alike
+from fieldconv.viz.colours import alike
+from fieldconv.viz.values import VertexValues
 
 FARTHEST = 20  # margins: squared distances beyond teach nothing, see `loss`
 _PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
@@ -126,9 +127,7 @@ class Matching(Task):
     )
     shapes_caption = "Grey to red: how far down the list of nearest descriptors the first right match is."
     presets = {  # noqa: RUF012
-        "paper": Preset(
-            training={"epochs": 30}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048
-        ),
+        "paper": Preset(training={"epochs": 30}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048),
         "default": Preset(
             training={**MODERN, "epochs": 10, "positives": 2048, "soft_negatives": 0.0},
             surface={**_SURFACE, "features": "hks"},
@@ -267,15 +266,11 @@ class Matching(Task):
         curves = {name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in names}
         return Evaluation(self.name, metrics, shapes, curves=curves)
 
-    def show(self, found: Prediction) -> list[VertexValues]:
-        if found.descriptors is None:
-            return []
-        [colours] = alike([found.descriptors])
-        return [VertexValues(name="Descriptors: alike where colours are", kind="colours", values=colours)]
-
-    def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
-        """Write the descriptors, which are all there is."""
-        super().write(found, folder, name, descriptors=True)
+    def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
+        """Return colours that are alike where descriptors are, on all meshes together."""
+        colours = alike([one.descriptors for one in found if one.descriptors is not None])
+        name = "Descriptors: alike where colours are"
+        return [[VertexValues(name=name, kind="colours", values=own)] for own in colours]
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
         """By the nearest descriptor."""

@@ -53,7 +53,9 @@ class Segmentation(LabelTask):
     """A part per point; judged on the samples and on every vertex of the original mesh."""
 
     name, about = "segmentation", "a part at each vertex"
-    layout = "Beside each mesh a .txt file has the label of each vertex: a line of classes.txt, counted from 0."
+    layout = (
+        "Beside each mesh a .txt file has the label of each vertex: a line of classes.txt, counted from 0."
+    )
     metrics = (
         Metric("accuracy"),
         Metric("sample_accuracy"),
@@ -182,10 +184,18 @@ class Segmentation(LabelTask):
         assert found.confidence is not None
         return [
             VertexValues(
-                name="Prediction", key="label", kind="labels", values=found.labels, class_names=found.class_names
+                name="Prediction",
+                key="label",
+                kind="labels",
+                values=found.labels,
+                class_names=found.class_names,
             ),
             VertexValues(
-                name="Confidence", key="probability", kind="scalar", values=found.confidence, limits=(0.0, 1.0)
+                name="Confidence",
+                key="probability",
+                kind="scalar",
+                values=found.confidence,
+                limits=(0.0, 1.0),
             ),
         ]
 
@@ -198,7 +208,10 @@ class Segmentation(LabelTask):
             VertexValues(name="Prediction", kind="labels", values=found, class_names=names),
             VertexValues(name="Truth", kind="labels", values=truth, class_names=names),
             VertexValues(
-                name="Wrong", kind="error", values=np.where(truth < 0, np.nan, found != truth), limits=(0.0, 1.0)
+                name="Wrong",
+                kind="error",
+                values=np.where(truth < 0, np.nan, found != truth),
+                limits=(0.0, 1.0),
             ),
         ]
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from fieldconv.training.prediction import Match as Match
     from fieldconv.training.prediction import match as match
     from fieldconv.training.prediction import predict as predict
+    from fieldconv.training.run import train as train
     from fieldconv.training.settings import Machine as Machine
     from fieldconv.training.settings import RunSettings as RunSettings
-    from fieldconv.training.run import train as train
 
 __getattr__, __dir__ = lazy(
     __name__,

@@ -77,7 +77,7 @@ def epoch_steps(
     processes: int = 1,
     device: str = "cpu",
 ) -> Iterator[Step]:
-    """Yield the steps of an epoch; each example's random numbers come from the seed, the epoch and its index."""
+    """Yield the steps of an epoch; an example's random numbers depend on seed, epoch and its index only."""
     order = np.random.default_rng([config.seed, epoch]).permutation(len(data))
     most = JOINED_EDGES.get(device, JOINED_EDGES_ELSEWHERE)
     for first in range(0, len(order), config.batch):

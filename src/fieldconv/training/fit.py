@@ -15,8 +15,8 @@ def check_fit(model: Network, data: Any) -> None:
     task, kind = task_named(data.task), type(model).__name__
     if model.config.head != task.head:
         raise ValueError(
-            f"the network's head is {model.config.head!r}, but {task.name} needs {task.head!r}; build it with "
-            f"{kind}.for_task({task.name!r}, …)"
+            f"the network's head is {model.config.head!r}, but {task.name} needs {task.head!r}; "
+            f"build it with {kind}.for_task({task.name!r}, …)"
         )
     outputs = task.outputs(data)
     if outputs is not None and model.config.outputs != outputs:

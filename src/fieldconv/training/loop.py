@@ -176,9 +176,7 @@ class Fit:
                 self.fabric.backward(losses.sum() * step.share)
             if step.share:
                 score = losses.new_zeros(()) if scores is None else scores.sum()
-                totals += torch.stack(
-                    [losses.detach().sum(), score, totals.new_tensor(float(len(losses)))]
-                )
+                totals += torch.stack([losses.detach().sum(), score, totals.new_tensor(float(len(losses)))])
             if not math.isfinite(losses.sum().item()):
                 problem = problem or explain(self.model, chunk, losses, self.step + 1, self.epoch)
         norm = self.fabric.clip_gradients(

@@ -1,4 +1,4 @@
-"""A network as evaluation and prediction want it: without gradients, outputs on the CPU in single precision."""
+"""A network as evaluation and prediction want it: no gradients, outputs on the CPU in single precision."""
 
 from __future__ import annotations
 

@@ -160,9 +160,7 @@ def _usable(mesh: Mesh) -> tuple[Mesh, Repair | None]:
         return repair.mesh, repair
 
 
-def _predict_usable(
-    model: Network, task: Task, mesh: Mesh, rotations: int, descriptors: bool
-) -> Prediction:
+def _predict_usable(model: Network, task: Task, mesh: Mesh, rotations: int, descriptors: bool) -> Prediction:
     weights = next(model.parameters(), None)
     if weights is not None and weights.dtype != torch.float32:
         raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
@@ -201,5 +199,7 @@ def _write_match(found: Match, meshes: list[Mesh], out: Path) -> None:
     carried = np.where((target >= 0)[:, None], colours[target], 128)
     names = distinct(mesh.name or "mesh" for mesh in meshes)
     data = {"match": target, "confidence": confidence}
-    Mesh(meshes[0].vertices, meshes[0].faces, names[0], carried, vertex_data=data).save(out / f"{names[0]}.ply")
+    Mesh(meshes[0].vertices, meshes[0].faces, names[0], carried, vertex_data=data).save(
+        out / f"{names[0]}.ply"
+    )
     Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours).save(out / f"{names[1]}.ply")

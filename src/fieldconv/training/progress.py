@@ -32,9 +32,7 @@ def duration(seconds: float) -> str:
 class TrainingProgress:
     """Shows epoch, step, loss, metric and time left."""
 
-    def __init__(
-        self, task: Task, epochs: int, steps: int, *, done: int = 0, quiet: bool = False
-    ) -> None:
+    def __init__(self, task: Task, epochs: int, steps: int, *, done: int = 0, quiet: bool = False) -> None:
         self.score = task.score
         self.known = {metric.key: metric for metric in task.metrics}
         self.console = Console(stderr=True, quiet=quiet)

@@ -16,7 +16,7 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation
 from fieldconv.training.checkpoint import load
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
-from fieldconv.viz.run_folder import read_run
+from fieldconv.viz.run_folder import Run, read_run, worst_and_best
 
 EVALUATION = "evaluation"
 POINTS = 1000  # descriptors that are arranged in the plane
@@ -78,12 +78,11 @@ def write_evidence(
         How many of the worst and best shapes to keep.
     """
     from fieldconv.viz.arrange import arrange, write_descriptors
-    from fieldconv.viz.run_folder import worst_first
     from fieldconv.viz.values import write_shape
 
     folder, task = Path(out) / EVALUATION, task_named(result.task)
-    order = worst_first(result.to_dict()["shapes"], result.description)
-    chosen = order if len(order) <= shapes else order[: shapes // 2] + order[-(shapes - shapes // 2) :]
+    run = Run(Path(out), evaluation=result.to_dict(), description=result.description)
+    chosen = worst_and_best([run.goodness(shape) for shape in run.shapes], shapes)
     shutil.rmtree(folder / "shapes", ignore_errors=True)  # none of an earlier evaluation may stay
     with evaluation_mode(model):
         outputs = NetworkOutputs(model, task)

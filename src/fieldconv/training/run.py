@@ -102,7 +102,9 @@ def train(
             about=about(settings) if settings else {"training": recipe.to_dict(), "data": str(data.name)},
         )
         if settings is not None and out is not None and fabric.is_global_zero:
-            settings.save(Path(out) / FILE)  # not before: a run that does not fit its state must stay as it is
+            settings.save(
+                Path(out) / FILE
+            )  # not before: a run that does not fit its state must stay as it is
         return fit.run()
 
 
@@ -111,7 +113,9 @@ def train_from(
 ) -> Network:
     """Train as the settings say, into a run folder; return the network, on the CPU."""
     check_free(out, resume)
-    fabric: Fabric = make_fabric(settings.machine)  # before data is prepared, so that each process has its own
+    fabric: Fabric = make_fabric(
+        settings.machine
+    )  # before data is prepared, so that each process has its own
     data = settings.source.open(
         settings.task,
         settings.network.surface_settings,

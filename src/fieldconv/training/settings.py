@@ -85,7 +85,12 @@ class RunSettings:
         kind, config = task_named(task), network_named(name).Config
         parts: dict[str, dict[str, Any]] = {}
         left = dict(changes or {})
-        kinds = {"source": DataSource, "network": config, "training": kind.Config, "machine": Machine}
+        kinds: dict[str, type[Any]] = {
+            "source": DataSource,
+            "network": config,
+            "training": kind.Config,
+            "machine": Machine,
+        }
         for part, known in kinds.items():
             given = content.get(part, {}) if part != "network" or name == _network_of(content) else {}
             own = {key: left.pop(key) for key in list(left) if key in field_types(known)}
@@ -94,10 +99,9 @@ class RunSettings:
             raise ValueError(f"unknown setting {sorted(left)[0]!r}")
         classes = parts["network"].pop("outputs", None) or kind.default_outputs or 1  # the data knows better
         source = DataSource.from_dict(parts["source"])
-        if source.data is None and preset != "paper" and "radius" not in parts["network"]:
-            if "radius" in field_types(config):
-                meant = kind.preset("default").radius_for(source.vertices)
-                parts["network"]["radius"] = meant
+        free = "radius" in field_types(config) and "radius" not in parts["network"]
+        if source.data is None and preset != "paper" and free:  # creatures may be coarse
+            parts["network"]["radius"] = kind.preset("default").radius_for(source.vertices)
         return cls(
             task=task,
             preset=preset,

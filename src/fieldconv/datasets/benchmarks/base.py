@@ -63,8 +63,10 @@ class Benchmark(SurfaceDataset):
         return False
 
     @classmethod
-    def open(cls, root: str | Path, *, split: Split = "train", seed: int = 0, **options: Any) -> SurfaceDataset:
+    def open(
+        cls, root: str | Path, *, split: Split = "train", seed: int = 0, **options: Any
+    ) -> SurfaceDataset:
         """Return a part of the set; the seed is used only if it divides the set."""
         if cls.seeded:
             options["seed"] = seed
-        return cls(root, split=split, **options)  # type: ignore[arg-type]
+        return cls(root, split=split, **options)  # type: ignore[call-arg,arg-type]

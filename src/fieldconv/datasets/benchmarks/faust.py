@@ -21,8 +21,8 @@ from fieldconv.folders.collection import (
     load_mesh,
     mesh_files,
 )
-from fieldconv.folders.labels import read_vertex_map
 from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.labels import read_vertex_map
 from fieldconv.folders.splits import check_split
 
 HINT = (

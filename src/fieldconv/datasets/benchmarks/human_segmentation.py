@@ -23,8 +23,8 @@ from fieldconv.folders.collection import (
     mesh_files,
     natural_order,
 )
-from fieldconv.folders.labels import LABEL_SUFFIXES, read_integers, vertex_labels
 from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.labels import LABEL_SUFFIXES, read_integers, vertex_labels
 from fieldconv.folders.splits import check_split
 from fieldconv.geometry.meshfiles import MESH_SUFFIXES
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
 from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample, load_mesh, mesh_files
+from fieldconv.folders.errors import DatasetError
 from fieldconv.folders.labels import read_vertex_map
 from fieldconv.folders.pairs import read_pairs
-from fieldconv.folders.errors import DatasetError
 from fieldconv.folders.splits import split_groups
 
 GROUPS = ("figure", "glove", "hand")

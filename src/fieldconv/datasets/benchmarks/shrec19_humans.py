@@ -21,9 +21,9 @@ from fieldconv.folders.collection import (
     mesh_files,
     natural_order,
 )
+from fieldconv.folders.errors import DatasetError
 from fieldconv.folders.labels import read_vertex_map
 from fieldconv.folders.pairs import read_pairs
-from fieldconv.folders.errors import DatasetError
 from fieldconv.folders.splits import split_groups
 
 HINT = (

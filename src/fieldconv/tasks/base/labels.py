@@ -1,4 +1,4 @@
-"""What tasks with classes have in common: probabilities, cross entropy, folders with a label file per mesh."""
+"""What tasks with classes have in common: probabilities and cross entropy."""
 
 from __future__ import annotations
 

@@ -98,7 +98,12 @@ class Prediction:
 
 
 def write_prediction(
-    found: Prediction, shown: Sequence[VertexValues], folder: str | Path, name: str, *, descriptors: bool = True
+    found: Prediction,
+    shown: Sequence[VertexValues],
+    folder: str | Path,
+    name: str,
+    *,
+    descriptors: bool = True,
 ) -> None:
     """Write what was found about a mesh: arrays, a table of its vertices, and a coloured mesh.
 
@@ -117,7 +122,9 @@ def write_prediction(
     if found.labels is not None:
         if found.labels.ndim:
             write_array(folder / f"{name}.npy", found.labels)
-        if found.scores is not None and found.class_names:  # of thousands of classes only the likeliest is of use
+        if (
+            found.scores is not None and found.class_names
+        ):  # of thousands of classes only the likeliest is of use
             write_array(folder / f"{name}.probabilities.npy", found.scores)
     elif found.values is not None:
         write_array(folder / f"{name}.npy", found.values)
@@ -146,7 +153,9 @@ def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -
             cells += [[f"{v:.6g}" for v in part] for part in (values.values.real, values.values.imag)]
         else:
             rows = values.values.reshape(len(found.mesh.vertices), -1)
-            names = [values.key] if rows.shape[1] == 1 else [f"{values.key}_{k}" for k in range(rows.shape[1])]
+            names = (
+                [values.key] if rows.shape[1] == 1 else [f"{values.key}_{k}" for k in range(rows.shape[1])]
+            )
             columns += names
             cells += [[f"{v:.6f}" for v in rows[:, k]] for k in range(rows.shape[1])]
     write_csv(path, columns, zip(*cells, strict=True))

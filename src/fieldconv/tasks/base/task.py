@@ -24,14 +24,14 @@ from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
 from fieldconv.tasks.base.recipe import MODERN, QUICK, Preset, TrainingConfig
 from fieldconv.viz.metric import Metric
-from fieldconv.viz.values import VertexValues
+from fieldconv.viz.values import Kind, VertexValues
 
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Outputs = Callable[["Surface"], Tensor]
 Follow = Callable[[Iterable[Any]], Iterable[Any]]
-Config = TypeVar("Config", bound=NetworkConfig)
+Settings = TypeVar("Settings", bound=NetworkConfig)
 
 
 @dataclass
@@ -155,13 +155,13 @@ class Task:
 
     def network_config(
         self,
-        kind: type[Config],
+        kind: type[Settings],
         *,
         network: str = "",
         classes: int | None = None,
         preset: str = "default",
         **changes: Any,
-    ) -> Config:
+    ) -> Settings:
         """Return the settings of a network for this task.
 
         Parameters
@@ -217,7 +217,13 @@ class Task:
     def attach(self, surface: Surface, sample: Sample) -> None:
         """Put the target on a surface: by default ``vertex_y`` at its vertices, and ``y`` at its samples."""
         target = np.ascontiguousarray(sample.target)
-        kind = np.int64 if target.dtype.kind in "iub" else np.complex64 if target.dtype.kind == "c" else np.float32
+        kind = (
+            np.int64
+            if target.dtype.kind in "iub"
+            else np.complex64
+            if target.dtype.kind == "c"
+            else np.float32
+        )
         surface.vertex_y = torch.from_numpy(target.astype(kind))
         surface.y = surface.vertex_y[surface.sample]
 
@@ -249,7 +255,7 @@ class Task:
     def varied(
         self, surface: Surface, draw: np.random.Generator, config: TrainingConfig, network: Network
     ) -> Surface:
-        """Return what training shows of a surface: what the network reads, turned (and stretched) at random."""
+        """Return what training shows of a surface: what the network reads, turned and stretched at random."""
         reads = None if network.reads is None else (*network.reads, *self.targets)
         shown = only(surface, reads)
         features = network.config.features
@@ -262,9 +268,7 @@ class Task:
             shown.x = turned(surface, matrix, features)
         return shown
 
-    def loss(
-        self, outputs: Tensor, chunk: Chunk, config: TrainingConfig
-    ) -> tuple[Tensor, Tensor | None]:
+    def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:
         """Return (examples,) the loss of each, and (examples,) how well each is solved, or None."""
         raise TypeError(f"the task {self.name} does not define loss(outputs, chunk, config)")
 
@@ -323,6 +327,10 @@ class Task:
                 )
         return shown
 
+    def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
+        """Return what to see of several predictions side by side."""
+        return [self.show(one) for one in found]
+
     def note(self, found: Prediction) -> str:
         """Return a prediction in a few words, if they say it all."""
         return ""
@@ -346,7 +354,7 @@ class Task:
         if found.values is None or found.values.ndim != 1:
             return []
         truth = surface.vertex_y.numpy()
-        kind = "field" if np.iscomplexobj(found.values) else "scalar"
+        kind: Kind = "field" if np.iscomplexobj(found.values) else "scalar"
         low, high = float(np.nanmin(truth.real)), float(np.nanmax(truth.real))
         limits = None if kind == "field" else (low, max(high, low + 1e-12))
         return [

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fieldconv.models.config import FCNetConfig
+from fieldconv.networks.fcnet import FCNetConfig
 
 
 def test_json_round_trip() -> None:
@@ -75,5 +75,5 @@ def test_wrong_task_preset_or_no_classes() -> None:
 
 
 def test_loads_without_torch() -> None:
-    code = "import sys, fieldconv.models; assert 'torch' not in sys.modules"
+    code = "import sys, fieldconv.networks.fcnet; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

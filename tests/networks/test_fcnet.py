@@ -8,7 +8,7 @@ import torch
 from tests.nn.surfaces import flat_surface
 from torch_geometric.data import Batch
 
-from fieldconv.models import FCNet, FCNetConfig
+from fieldconv.networks.fcnet import FCNet, FCNetConfig
 from fieldconv.testing import assert_equivariant
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]

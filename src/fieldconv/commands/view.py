@@ -1,16 +1,17 @@
-"""`fieldconv view`, `report` and `filters`: pages and pictures."""
+"""`fieldconv view`: meshes on a page."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import tyro
+from fieldconv.commands.options import Meshes
 
-from fieldconv.commands.geometry import Meshes
+if TYPE_CHECKING:
+    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.viz.values import Shown
 
 Files = tuple[Path, ...]
-Runs = Annotated[Files, tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
 Axis = Literal["x", "y", "z"]
 
 
@@ -55,15 +56,17 @@ def view(
         png: Write a static picture too; without --out, nothing but the picture.
         open: Open the page in the browser.
     """
-    from fieldconv.viz.view import view as show
+    from fieldconv.viz.view_meshes import view as show
 
+    shown, template = _predicted(run, meshes) if run is not None else (None, None)
     files = {"labels": labels, "scalar": scalar, "field": field, "map": map, "error": error}
     written = show(
         meshes,
         **{what: given or None for what, given in files.items()},
         disc=disc,
         radius=radius,
-        run=run,
+        shown=shown,
+        template=template,
         up=up,
         out=out,
         png=png,
@@ -72,48 +75,15 @@ def view(
     print(f"Wrote {written} ({written.stat().st_size / 1e6:.1f} MB)")
 
 
-def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) -> None:
-    """Write a run's report, or one page with the curves of several runs over each other.
+def _predicted(run: Path, meshes: tuple[Path, ...]) -> tuple[list[Shown], Mesh | None]:
+    """What a run's network says about each mesh, and the template that this refers to."""
+    from fieldconv.training.checkpoint import load
+    from fieldconv.training.prediction import predict, task_of
+    from fieldconv.viz.values import Shown
 
-    $ fieldconv report RUN
-    $ fieldconv report RUN RUN --out compare.html
-    $ fieldconv report RUN --figures FOLDER
-
-    Args:
-        runs: Run folders.
-        out: Page to write; report.html in the run's folder, or compare.html here, if not given.
-        figures: Folder to write the plots to as well, as PNG and PDF for print.
-    """
-    from fieldconv.viz.report import compare, write_figures, write_report
-
-    if len(runs) == 1:
-        print(f"Wrote {write_report(runs[0], out)}")
-    else:
-        print(f"Wrote {compare(runs, out or Path('compare.html'))}")
-    if figures is not None:
-        for path in write_figures(runs, figures):
-            print(f"Wrote {path}")
-
-
-def filters(
-    run: tyro.conf.Positional[Path],
-    /,
-    mesh: Path | None = None,
-    out: Path | None = None,
-    most: int = 16,
-    up: Axis = "y",
-) -> None:
-    """Write a page of a network's learned filters and, with a mesh, what each block responds to on it.
-
-    $ fieldconv filters RUN --mesh shape.obj
-
-    Args:
-        run: Run or checkpoint folder.
-        mesh: Mesh to apply the network to.
-        out: Page to write; filters.html in the run's folder if not given.
-        most: At most this many input and output channels of each convolution.
-        up: Axis that points up at first.
-    """
-    from fieldconv.viz.filters import write_filters
-
-    print(f"Wrote {write_filters(run, out, mesh=mesh, most=most, up=up)}")
+    model = load(run)
+    task = task_of(model)
+    found = [predict(model, path) for path in meshes]
+    return [Shown(values, task.note(one)) for one, values in zip(found, task.show_all(found), strict=True)], (
+        model.template
+    )

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import shapes
-from fieldconv.cache import SurfaceCache
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.settings import SurfaceSettings
 from fieldconv.surface import Surface
+from fieldconv.surface.cache import SurfaceCache
+from fieldconv.surface.settings import SurfaceSettings
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_files_have_the_permissions_of_any_new_file(tmp_path):
 
 
 def test_distances_on_templates_are_counted_and_cleared(tmp_path):
-    from fieldconv.tasks.distances import template_distances
+    from fieldconv.tasks.base.distances import template_distances
 
     template_distances(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), tmp_path)
     assert SurfaceCache(tmp_path).size()[0] == 1

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldconv.datasets.labels import (
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.labels import (
     colour_labels,
     edges_in_file_order,
     mesh_labels,
@@ -11,7 +12,6 @@ from fieldconv.datasets.labels import (
     read_vertex_map,
     vertex_labels,
 )
-from fieldconv.datasets.problems import DatasetError
 from fieldconv.geometry.mesh import Mesh
 from handmade import TETRAHEDRON, strip
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldconv.datasets.collection import first_preimage, natural_order
-from fieldconv.datasets.splits import choose, split_groups
+from fieldconv.folders.collection import first_preimage, natural_order
+from fieldconv.folders.splits import choose, split_groups
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=40), st.floats(0, 1), st.integers(0, 5))

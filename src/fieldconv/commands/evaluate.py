@@ -1,0 +1,75 @@
+"""`fieldconv evaluate`: a trained network measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from fieldconv.commands.options import Run, given, group_of, options_of
+from fieldconv.commands.results import print_metrics, printed_warnings
+
+
+def evaluate_for(words: list[str]) -> Callable[..., int]:
+    """Return the command, whose options for the data are the fields of `DataSource`."""
+    from fieldconv.datasets.source import DataSource
+
+    data_options = options_of("data", DataSource, vars(DataSource()))
+
+    def evaluate(
+        run: Run,
+        /,
+        *,
+        part: Literal["test", "train", "all"] = "test",
+        rotations: int = 1,
+        out: Path | None = None,
+        data_: Any = data_options(),  # noqa: B008
+    ) -> int:
+        """Measure a trained network: a table of metrics, and JSON, curves and a report in the run's folder.
+
+        $ fieldconv evaluate RUN
+        $ fieldconv evaluate RUN --data OTHER_MESHES --part all --out RESULT
+
+        Args:
+            run: Run or checkpoint folder.
+            part: Part of the data to use.
+            rotations: Average over this many orientations of each shape; slower, a little better.
+            out: Folder for the results; RUN if not given, which only its own test part may be.
+            data_: Where the meshes come from; without --data, what is not given is as it was for the run.
+        """
+        return _evaluate(run, given(words, data_), part=part, rotations=rotations, out=out)
+
+    evaluate.__annotations__["data_"] = group_of(data_options, "data")
+    return evaluate
+
+
+def _evaluate(run: Path, changes: dict[str, Any], *, part: Any, rotations: int, out: Path | None) -> int:
+    from fieldconv import keep_freed_memory
+    from fieldconv.datasets.source import DataSource
+    from fieldconv.surface.views import check_rotations
+    from fieldconv.training.checkpoint import load, read_config
+    from fieldconv.training.evaluating import evaluate
+    from fieldconv.training.run import source_of
+
+    model = load(run)
+    if model.task is None:
+        raise ValueError(f"{run} does not say what its network is for, so it cannot be measured")
+    check_rotations(rotations)  # before anything is prepared
+    own = source_of(run)
+    if "data" in changes:
+        source = DataSource(**changes)
+    else:
+        source = replace(own, **changes)
+        if source.data is not None and not Path(source.data).exists():
+            raise ValueError(
+                f"{run} was trained on {source.data}, which is not here; say where it is with --data"
+            )
+    if out is None and "source" in read_config(run) and (source != own or part != "test"):
+        raise ValueError(f"{run} keeps the results of its own test part; give --out FOLDER for others")
+    keep_freed_memory()
+    data = source.open(model.task, model.config.surface_settings, part)
+    with printed_warnings():
+        result = evaluate(model, data, rotations=rotations, out=out or run, run=run, quiet=False)
+        print_metrics(result)
+    return 0

@@ -1,0 +1,32 @@
+"""`fieldconv filters`: a page of learned filters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from fieldconv.commands.options import Run
+
+
+def filters(
+    run: Run,
+    /,
+    mesh: Path | None = None,
+    out: Path | None = None,
+    most: int = 16,
+    up: Literal["x", "y", "z"] = "y",
+) -> None:
+    """Write a page of a network's learned filters and, with a mesh, what each block responds to on it.
+
+    $ fieldconv filters RUN --mesh shape.obj
+
+    Args:
+        run: Run or checkpoint folder.
+        mesh: Mesh to apply the network to.
+        out: Page to write; filters.html in the run's folder if not given.
+        most: At most this many input and output channels of each convolution.
+        up: Axis that points up at first.
+    """
+    from fieldconv.training.report import write_filters
+
+    print(f"Wrote {write_filters(run, out, mesh=mesh, most=most, up=up)}")

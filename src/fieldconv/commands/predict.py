@@ -1,0 +1,73 @@
+"""`fieldconv predict`: what a trained network says about new meshes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from fieldconv.commands.options import Run
+from fieldconv.commands.results import check_elsewhere, mesh_paths
+
+PRINTED = 20
+
+
+def predict(
+    run: Run,
+    meshes: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="MESH …"), tyro.conf.Positional],
+    /,
+    *,
+    out: Path,
+    descriptors: bool = True,
+    rotations: int = 1,
+) -> int:
+    """Apply a trained network to meshes it has never seen, of any resolution and quality.
+
+    Writes for each mesh NAME.npy (labels of its vertices), NAME.csv (with names and probabilities), NAME.ply
+    (coloured), NAME.probabilities.npy and NAME.descriptors.npy; and predictions.csv for classification. Goes
+    on past files that cannot be read, and ends with exit code 1 if there were any.
+
+    $ fieldconv predict RUN new.stl --out RESULT
+    $ fieldconv predict RUN FOLDER list.txt --out RESULT
+
+    Args:
+        run: Run or checkpoint folder.
+        meshes: Mesh files, folders of them, or text files that list them.
+        out: Folder for the results.
+        descriptors: Write the descriptors of vertices, too.
+        rotations: Average over this many orientations of each shape; slower, a little better.
+    """
+    from fieldconv._io import write_csv
+    from fieldconv.surface.views import check_rotations
+    from fieldconv.training.checkpoint import load
+    from fieldconv.training.prediction import distinct, task_of
+    from fieldconv.training.prediction import predict as apply
+    from fieldconv.training.progress import follow
+
+    paths = mesh_paths(meshes)
+    check_rotations(rotations)
+    check_elsewhere(out, paths)
+    model = load(run)
+    task = task_of(model)
+    names = distinct(path.stem for path in paths)
+    rows: list[dict[str, Any]] = []
+    notes, problems = [], []
+    for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
+        try:
+            found = apply(model, path, rotations=rotations, descriptors=descriptors, out=out, name=name)
+        except (ValueError, OSError) as error:
+            problem = " ".join(str(error).split())
+            problems.append(problem if str(path) in problem else f"{path}: {problem}")
+            continue
+        rows.append({"file": path, **task.summary(found)})
+        if note := task.note(found):
+            notes.append(f"  {path}: {note}")
+    if rows and len(rows[0]) > 1:
+        write_csv(out / "predictions.csv", list(rows[0]), (list(row.values()) for row in rows))
+    print(f"{len(rows)} of {len(paths)} meshes done, in {out}.")
+    print("\n".join(notes[:PRINTED]), end="\n" if notes else "")
+    for problem in problems:
+        print(f"fieldconv: {problem}", file=sys.stderr)
+    return 1 if problems else 0

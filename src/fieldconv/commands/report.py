@@ -1,0 +1,33 @@
+"""`fieldconv report`: one page about one or several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+Runs = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
+
+
+def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) -> None:
+    """Write a run's report, or one page with the curves of several runs over each other.
+
+    $ fieldconv report RUN
+    $ fieldconv report RUN RUN --out compare.html
+    $ fieldconv report RUN --figures FOLDER
+
+    Args:
+        runs: Run folders.
+        out: Page to write; report.html in the run's folder, or compare.html here, if not given.
+        figures: Folder to write the plots to as well, as PNG and PDF for print.
+    """
+    from fieldconv.training.report import compare, write_figures, write_report
+
+    if len(runs) == 1:
+        print(f"Wrote {write_report(runs[0], out)}")
+    else:
+        print(f"Wrote {compare(runs, out or Path('compare.html'))}")
+    if figures is not None:
+        for path in write_figures(runs, figures):
+            print(f"Wrote {path}")

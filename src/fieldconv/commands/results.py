@@ -1,0 +1,71 @@
+"""What commands share: finding meshes, keeping them safe, printing metrics."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fieldconv._io import read_text
+from fieldconv.geometry.meshfiles import meshes_below
+
+if TYPE_CHECKING:
+    from fieldconv.tasks.base import Evaluation
+
+
+def mesh_paths(named: Sequence[Path]) -> list[Path]:
+    """Return files, the meshes in folders, and the files named in text files."""
+    paths: list[Path] = []
+    for path in named:
+        if path.is_dir():
+            paths += meshes_below(path)
+        elif path.suffix.lower() in (".txt", ".lst"):
+            lines = (line.strip() for line in read_text(path).splitlines())
+            paths += [path.parent / line for line in lines if line and not line.startswith("#")]
+        else:
+            paths.append(path)
+    if not paths:
+        raise ValueError("no meshes given; name mesh files, a folder, or a text file that lists them")
+    return paths
+
+
+def check_elsewhere(out: Path, meshes: Sequence[Path]) -> None:
+    """Raise ValueError if results, which have the names of the meshes, would lie among them."""
+    for mesh in meshes:
+        if mesh.parent.resolve() == out.resolve():
+            raise ValueError(f"{out} is the folder of {mesh.name} itself; choose another one for --out")
+
+
+def print_metrics(result: Evaluation) -> None:
+    """Print a table of an evaluation's numbers."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from fieldconv.viz.metric import Metric, metric_of
+
+    known = {key: Metric.from_dict(key, own) for key, own in result.description.get("metrics", {}).items()}
+    table = Table("metric", "value")
+    table.columns[1].justify = "right"
+    for name, value in result.metrics.items():
+        metric = metric_of(name, known)
+        table.add_row(metric.words, metric.text(value))
+    if "iou" in result.tables:
+        table.add_section()
+        for name, value in zip(result.class_names, result.tables["iou"], strict=True):
+            if value == value:  # parts that do not occur have none
+                table.add_row(f"IoU of {name}", f"{100 * value:.1f} %")
+    Console().print(table)
+
+
+@contextmanager
+def printed_warnings() -> Iterator[None]:
+    """Within, warnings are kept; afterwards the package's own are printed as lines."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        yield
+    for note in noted:
+        if "no report was written" in str(note.message):
+            print(f"fieldconv: {note.message}", file=sys.stderr)

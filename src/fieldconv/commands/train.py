@@ -1,0 +1,201 @@
+"""`fieldconv train`: its options are the settings of the task and the network named on the line."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from fieldconv.commands.options import given, group_of, help_texts, options_of, value_of
+from fieldconv.commands.results import print_metrics, printed_warnings
+
+OVERVIEW = """\
+usage: fieldconv train TASK --out RUN [OPTIONS]
+
+Train a network, measure it on the test part, and write all of it to a folder.
+
+tasks:
+{tasks}
+
+networks (--network NAME):
+{networks}
+
+`fieldconv train TASK --help` shows every setting, with its value in each preset.
+
+examples:
+  fieldconv train segmentation --out RUN
+  fieldconv train segmentation --data MESHES --out RUN
+  fieldconv train classification --data MESHES --preset paper --epochs 10 --out RUN
+  fieldconv train segmentation --out RUN --resume
+"""
+
+
+def train_for(words: list[str]) -> Callable[..., int]:
+    """Return the command for a task and network, so that --help shows their settings in groups."""
+    from fieldconv.datasets.source import DataSource
+    from fieldconv.networks import network_named
+    from fieldconv.surface.settings import SurfaceSettings
+    from fieldconv.tasks import task_named, task_names
+    from fieldconv.training.settings import NETWORK, Machine, RunSettings
+
+    named = [word for word in words if word in task_names()] or [w for w in words[:1] if w[:1] != "-"]
+    chosen = next(iter(named), None)
+    if chosen is None:
+        print(_overview())
+        sys.exit(0 if {"-h", "--help"} & set(words) else 2)
+    task = task_named(chosen)
+    network = value_of(words, "--network", NETWORK)
+    preset = value_of(words, "--preset", "default")
+    config = network_named(network).Config
+
+    def values(name: str) -> dict[str, dict[str, Any]]:
+        settings = RunSettings.assemble(task.name, preset=name, network=network)
+        return {"recipe": settings.training.to_dict(), "network": vars(settings.network)}
+
+    task.preset(preset)  # raises if there is none
+    every = {name: values(name) for name in task.presets}
+
+    def group(title: str, kind: type[Any], **more: Any) -> type[Any]:
+        others = {name: own[title] for name, own in every.items() if name != preset}
+        return options_of(title, kind, every[preset][title], others, **more)
+
+    data_options = options_of("data", DataSource, vars(DataSource()))
+    recipe_options = group("recipe", task.Config)
+    network_options = group(
+        "network",
+        config,
+        without=("head", "outputs", "in_channels"),  # what the task and the data decide
+        texts=help_texts(SurfaceSettings),
+    )
+    machine_options = options_of("machine", Machine, vars(Machine()))
+    tasks: Any = Literal[tuple(task_names())]
+    presets: Any = Literal[tuple(task.presets)]
+
+    def train(
+        task: Any,
+        /,
+        *,
+        out: Path,
+        network: str = NETWORK,
+        preset: Any = "default",
+        config: Path | None = None,
+        resume: bool = False,
+        data_: Any = data_options(),  # noqa: B008
+        recipe_: Any = recipe_options(),  # noqa: B008
+        network_: Any = network_options(),  # noqa: B008
+        machine_: Any = machine_options(),  # noqa: B008
+    ) -> int:
+        """Train a network, measure it on the test part, and write all of it to a folder.
+
+        Without --data it learns from embedded creatures. Every setting of a preset can be changed by the
+        option of its name; values in brackets are those of other presets. A second run with the same
+        settings and seed gives the same network.
+
+        $ fieldconv train segmentation --out RUN
+        $ fieldconv train classification --data MESHES --preset paper --epochs 10 --out RUN
+        $ fieldconv train segmentation --out RUN --resume
+        $ fieldconv train segmentation --devices 2 --strategy ddp --out RUN
+
+        Args:
+            task: What to learn.
+            out: Folder for the network, its checkpoints, logs, results and report.
+            network: The network to train; `fieldconv train` lists them.
+            preset: The paper's settings, the best measured ones, or a tiny network for trying.
+            config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
+            resume: Go on where the run in --out stopped, with its settings; the result is as if it had not.
+            data_: Where the meshes come from.
+            recipe_: How it learns.
+            network_: What the network is made of, and how meshes are prepared for it.
+            machine_: Where it is computed.
+        """
+        changes: dict[str, Any] = {}
+        for options in (data_, recipe_, network_, machine_):
+            changes |= given(words, options)
+        named = {"--network": network, "--preset": preset}
+        chosen = {option: value for option, value in named.items() if value_of(words, option, "")}
+        return run(
+            task,
+            out,
+            changes,
+            network=chosen.get("--network"),
+            preset=chosen.get("--preset"),
+            config=config,
+            resume=resume,
+        )
+
+    # The types depend on the task and the network.
+    train.__annotations__ |= {
+        "task": Annotated[tasks, tyro.conf.Positional],
+        "preset": presets,
+        "data_": group_of(data_options, "data"),
+        "recipe_": group_of(recipe_options, "recipe"),
+        "network_": group_of(network_options, "network"),
+        "machine_": group_of(machine_options, "machine"),
+    }
+    return train
+
+
+def run(
+    task: str,
+    out: Path,
+    changes: dict[str, Any],
+    *,
+    network: str | None = None,
+    preset: str | None = None,
+    config: Path | None = None,
+    resume: bool = False,
+) -> int:
+    """Train, test and report as the line says; return the exit code."""
+    from fieldconv import keep_freed_memory
+    from fieldconv.folders.errors import DatasetError
+    from fieldconv.training.evaluating import evaluate
+    from fieldconv.training.report import report_on
+    from fieldconv.training.run import check_free, train_from
+    from fieldconv.training.settings import FILE, RunSettings
+
+    if resume and config is None:
+        config = out / FILE
+        if not config.is_file():
+            raise ValueError(
+                f"{out} holds no run to resume: it has no {FILE}; leave out --resume to begin one"
+            )
+    settings = RunSettings.assemble(task, preset=preset, network=network, file=config, changes=changes)
+    check_free(out, resume)
+    keep_freed_memory()
+    where = settings.source.data or "embedded creatures"
+    print(f"Preparing {where} for {task}; prepared meshes are kept for the next time.", file=sys.stderr)
+    model = train_from(settings, out, resume=resume)
+    if not _is_first_process():
+        return 0  # the first one does the rest
+    with printed_warnings():
+        try:
+            data = settings.source.open(task, model.config.surface_settings, "test")
+        except DatasetError as error:
+            print(f"Not tested: {str(error).splitlines()[0]}", file=sys.stderr)
+            report_on(out, model, None, None)
+        else:
+            print_metrics(evaluate(model, data, out=out, quiet=False))
+    print(f"The network is in {out}. Try: fieldconv predict {shlex.quote(str(out))} MESH --out RESULT")
+    return 0
+
+
+def _is_first_process() -> bool:
+    from torch import distributed
+
+    return not distributed.is_initialized() or distributed.get_rank() == 0
+
+
+def _overview() -> str:
+    from fieldconv.networks import network_named, network_names
+    from fieldconv.tasks import all_tasks
+
+    def first_line(text: str | None) -> str:
+        return (text or "").strip().splitlines()[0] if text else ""
+
+    tasks = "\n".join(f"  {task.name:20}{task.about}" for task in all_tasks())
+    networks = "\n".join(f"  {name:20}{first_line(network_named(name).__doc__)}" for name in network_names())
+    return OVERVIEW.format(tasks=tasks, networks=networks)

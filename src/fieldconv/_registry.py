@@ -53,7 +53,7 @@ class Registry(Generic[Kind]):
             )
         if name in self._foreign():
             return self._checked(name, self._foreign()[name])
-        near = difflib.get_close_matches(str(name), self.names(), 1)
+        near = difflib.get_close_matches(str(name), self.names(), 1, 0.7)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(self.names())}"
         raise ValueError(f"unknown {self.what} {name!r}; {hint}")
 

@@ -64,6 +64,10 @@ def _run(name: str, words: list[str]) -> int:
         # Some commands have options that depend on what else is on the line.
         build = getattr(home, f"{function}_for", None)
         command = build(words) if build is not None else getattr(home, function)
+    except ValueError as error:
+        print(f"fieldconv: {_one_line(error)}", file=sys.stderr)
+        return 2
+    try:
         result = tyro.cli(command, args=words, prog=f"fieldconv {name}")
     except KeyboardInterrupt:
         print("\nfieldconv: stopped. What was finished is kept.", file=sys.stderr)

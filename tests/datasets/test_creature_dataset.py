@@ -1,8 +1,5 @@
 """Embedded creatures as datasets, as folders, and the commands."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -170,15 +167,6 @@ def test_the_commands(tmp_path, capsys):
     assert "snake-0.txt: has 2 labels; expected 250" in " ".join(capsys.readouterr().out.split())
     assert main([*arguments, "--vertices", "250"]) == 1
     assert "not empty" in capsys.readouterr().err
-
-
-def test_checking_needs_no_torch(folder):
-    code = (
-        "import sys; from pathlib import Path; from fieldconv.commands.datasets import check\n"
-        f"code = check(Path({str(folder('matching'))!r}))\n"
-        "sys.exit(code or 5 * ('torch' in sys.modules))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
 def test_creatures_are_not_reshaped_however_they_are_prepared():

@@ -7,10 +7,11 @@ import pytest
 
 from fieldconv.datasets.benchmarks.faust import read_faust
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
-from fieldconv.datasets.benchmarks.shrec11 import read_shrec11
+from fieldconv.datasets.benchmarks.shrec11 import SHREC11, read_shrec11
 from fieldconv.datasets.benchmarks.shrec19 import read_shrec19
 from fieldconv.datasets.benchmarks.shrec19_humans import read_shrec19_humans
-from fieldconv.datasets.check import check_folder, detect_layout
+from fieldconv.datasets.check import check_folder
+from fieldconv.datasets.folder import detect_benchmark
 from handmade import TETRAHEDRON, strip, write_lines, write_mesh
 
 
@@ -116,7 +117,7 @@ def test_human_seg_reports_every_problem_with_file_and_line(tmp_path):
     write_lines(tmp_path / "seg" / "adobe__c.eseg", [1] * 8 + [9])
     write_lines(tmp_path / "seg" / "adobe__d.eseg", [1, 1, "?"])
     report = check_folder(tmp_path)
-    assert report.layout == "human segmentation"
+    assert report.layout == "human segmentation set"
     missing, count, value, text = report.problems
     assert missing.startswith("train/adobe__a.obj: no labels; expected seg/adobe__a.eseg")
     assert "adobe__b.eseg: has 8 labels; expected 6 " in count
@@ -317,9 +318,9 @@ def test_humans_report_every_problem(humans):
 
 
 def test_layouts_are_told_apart(shrec11, tmp_path_factory):
-    assert detect_layout(shrec11) == "SHREC'11"
-    assert detect_layout(tmp_path_factory.mktemp("empty")) == "own folder"
-    assert detect_layout("nowhere") == "own folder"
+    assert detect_benchmark(shrec11) is SHREC11
+    assert detect_benchmark(tmp_path_factory.mktemp("empty")) is None
+    assert detect_benchmark("nowhere") is None
 
 
 def test_the_order_is_that_of_the_names(shrec11):

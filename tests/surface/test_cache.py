@@ -8,7 +8,7 @@ import torch
 
 import shapes
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.surface import Surface
+from fieldconv.surface import Surface, parts
 from fieldconv.surface.cache import SurfaceCache
 from fieldconv.surface.settings import SurfaceSettings
 
@@ -32,7 +32,7 @@ def same(one: Surface, other: Surface) -> bool:
 
 def test_reads_back_what_it_built(cache, mesh, monkeypatch):
     built = cache.surface(mesh, SETTINGS)
-    monkeypatch.setattr(Surface, "from_mesh", lambda *a, **k: pytest.fail("built twice"))
+    monkeypatch.setattr("fieldconv.surface.cache.make_parts", lambda *a: pytest.fail("built twice"))
     assert same(cache.surface(mesh, SETTINGS), built)
 
 
@@ -52,10 +52,11 @@ def test_every_setting_and_the_geometry_count(cache, mesh):
     assert cache.has(mesh, SETTINGS)
 
 
+@pytest.mark.parametrize("part", ["samples", "discs"])
 @pytest.mark.parametrize("damage", ["empty", "truncated", "one bit", "foreign"])
-def test_a_damaged_entry_is_built_again(cache, mesh, damage):
+def test_a_damaged_entry_is_built_again(cache, mesh, damage, part):
     built = cache.surface(mesh, SETTINGS)
-    path = cache.path(mesh, SETTINGS)
+    path = cache.paths(mesh, SETTINGS)[part]
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
@@ -88,16 +89,45 @@ def test_several_at_once(cache, mesh):
     for thread in threads:
         thread.join()
     assert all(same(result, results[0]) for result in results)
-    assert cache.size()[0] == 1
+    assert cache.size()[0] == 2
 
 
 def test_size_and_clear(cache, mesh):
     cache.surface(mesh, SETTINGS)
     count, size = cache.size()
-    assert count == 1
-    assert size == cache.path(mesh, SETTINGS).stat().st_size
-    assert cache.clear() == (1, size)
+    assert count == 2  # samples and discs
+    assert size == sum(path.stat().st_size for path in cache.paths(mesh, SETTINGS).values())
+    assert cache.clear() == (2, size)
     assert cache.size() == (0, 0)
+
+
+def test_a_part_is_computed_once_whatever_else_a_surface_carries(cache, mesh, monkeypatch):
+    cache.surface(mesh, SETTINGS)
+    made = []
+    real = parts.make_parts
+
+    def counted(preparation, missing):
+        made.extend(part.name for part in missing)
+        return real(preparation, missing)
+
+    monkeypatch.setattr("fieldconv.surface.cache.make_parts", counted)
+    described = cache.surface(mesh, SurfaceSettings(radius=0.3, samples=50, features="hks+normals"))
+    assert made == ["hks"]
+    assert described.x.shape == (50, 19)
+    spectral = SurfaceSettings(radius=0.7, samples=50, operators=("eigenbasis",), eigenfunctions=20)
+    assert "edge_index" not in cache.surface(mesh, spectral)  # no discs for those who need none
+    assert made == ["hks", "eigenbasis"]
+    cache.surface(mesh, SurfaceSettings(radius=0.1, samples=50, operators=("eigenbasis",), eigenfunctions=20))
+    assert made == ["hks", "eigenbasis"]  # the radius is no matter for it
+
+
+def test_a_sound_entry_under_another_name_is_not_used(cache, mesh):
+    wide = SurfaceSettings(radius=0.4, samples=50)
+    cache.surface(mesh, SETTINGS)
+    expected = cache.surface(mesh, wide)
+    cache.paths(mesh, wide)["discs"].write_bytes(cache.paths(mesh, SETTINGS)["discs"].read_bytes())
+    assert not cache.has(mesh, wide)
+    assert same(cache.surface(mesh, wide), expected)
 
 
 def test_files_have_the_permissions_of_any_new_file(tmp_path):

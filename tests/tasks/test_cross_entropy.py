@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fieldconv.tasks import cross_entropy as module
+from fieldconv.tasks.base import cross_entropy as module
 from fieldconv.tasks.base.cross_entropy import cross_entropy
 
 

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from fieldconv.tasks.base.recipe import TrainingConfig
-from fieldconv.tasks.matching import Matching, compare, draw_pairs, twin_loss
+from fieldconv.tasks.matching import Matching, MatchingConfig, compare, draw_pairs, twin_loss
 
-CONFIG = TrainingConfig(positives=50)
+CONFIG = MatchingConfig(positives=50)
 
 
 def matches(count: int = 20) -> SimpleNamespace:
@@ -56,5 +55,5 @@ def test_score_counts_pairs_that_are_nearer_than_the_others() -> None:
             "weight": torch.tensor([[1.0, 0.0]]),
         }
     )
-    _, score = Matching().loss(outputs, chunk, TrainingConfig(positives=1))  # type: ignore[arg-type]
+    _, score = Matching().loss(outputs, chunk, MatchingConfig(positives=1))  # type: ignore[arg-type]
     assert score.tolist() == [1.0]

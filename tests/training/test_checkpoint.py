@@ -14,11 +14,12 @@ from tests.training.blobs import blob, blobs, tiny_network
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.fcnet import FCNet
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import at_vertices
+from fieldconv.surface.views import at_vertices
+from fieldconv.tasks import task_named
 from fieldconv.training import CheckpointError, evaluate, match, predict, train
 from fieldconv.training.checkpoint import load
-from fieldconv.training.loop import network_of
-from fieldconv.training.run import adopt
+from fieldconv.training.fit import adopt
+from fieldconv.training.outputs import NetworkOutputs
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +196,9 @@ def test_averaged_orientations_are_probabilities(segmenter: tuple[FCNet, Path]) 
     assert not np.allclose(found.scores, alone.scores)  # type: ignore[arg-type]
     # Evaluation averages in the same way.
     surface = Surface.from_mesh(mesh, **segmenter[0].config.surface_settings.to_dict())
-    scores = at_vertices(surface, network_of(segmenter[0].eval(), 3)(surface).softmax(1))
+    with torch.no_grad():
+        outputs = NetworkOutputs(segmenter[0].eval(), task_named("segmentation"), 3)(surface)
+    scores = at_vertices(surface, outputs.softmax(1))
     np.testing.assert_allclose(scores, found.scores, atol=1e-6)  # type: ignore[arg-type]
 
 

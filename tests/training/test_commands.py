@@ -140,7 +140,7 @@ def test_creatures_serve_classification_and_matching(tmp_path: Path) -> None:
     assert row["name"] in ("snake", "fish")
 
     out = tmp_path / "match"
-    small = [*SMALL, "--positives", "32", "--species", "snake"]
+    small = [*SMALL, "--species", "snake", "--positives", "32"]
     assert main(["train", "matching", *small, *creatures, "--out", str(out)]) == 0
     metrics = json.loads((out / "evaluation" / "metrics.json").read_text())["metrics"]
     assert {"mean_average_precision", "hks_mean_average_precision"} <= metrics.keys()
@@ -236,7 +236,7 @@ def test_options_win_over_files_and_files_over_presets(tmp_path: Path) -> None:
 
 def test_no_option_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["train", "--help"])
+        main(["train", "segmentation", "--help"])
     shown = capsys.readouterr().out
     for option in ("--learning-rate", "--band-limit", "--devices", "--resume", "--hold-out", "--echo-votes"):
         assert option in shown

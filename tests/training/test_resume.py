@@ -14,8 +14,7 @@ import torch
 from safetensors.torch import load_file
 from tests.training.blobs import blobs, tiny_network
 
-from fieldconv.tasks import Machine
-from fieldconv.training import CheckpointError, train
+from fieldconv.training import CheckpointError, Machine, train
 from fieldconv.training.checkpoint import STATE, State
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +126,7 @@ def train_both(out: str | Path, processes: int) -> None:
             epochs=2,
             batch=4,
             learning_rate=0.001,
-            positives=32,
+            **({"positives": 32} if task == "matching" else {}),
             average=0.9,
             out=Path(out) / task,
             machine=Machine(devices=str(processes), strategy="ddp" if processes > 1 else "auto"),

@@ -50,6 +50,7 @@ def predict(
     check_rotations(rotations)
     check_elsewhere(out, paths)
     model = load(run)
+    out.mkdir(parents=True, exist_ok=True)  # fails at once if it cannot be
     task = task_of(model)
     names = distinct(path.stem for path in paths)
     rows: list[dict[str, Any]] = []

@@ -49,7 +49,7 @@ def make(
         seed=seed,
         watch=progress_bar("Making creatures"),
     )
-    return check(out)
+    return check(out, task)
 
 
 def check(folder: Folder, /, task: str | None = None) -> int:

@@ -1,0 +1,145 @@
+"""The layers of the house as a contract: who may import whom, imports inside functions counted.
+
+A room may import those that stand before it in `ROOMS`. The few doors upward are in `DOORS`, each with its
+reason; a new one needs a line there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fieldconv
+from fieldconv.tasks import task_names
+
+ROOT = Path(fieldconv.__file__).parent
+
+ROOMS = (
+    ("_compiled", "_io", "_lazy", "_memory", "_registry", "_checked"),
+    ("geometry",),  # shapes to numbers
+    ("folders",),  # meshes and targets on disk
+    ("surface",),  # what a network sees of a shape
+    ("transforms", "testing"),
+    ("ops",),
+    ("nn",),
+    ("viz",),  # arrays and files in, pictures and pages out
+    ("networks",),
+    ("tasks",),
+    ("datasets",),
+    ("training",),
+    ("commands",),
+    ("cli",),
+)
+DOORS = {
+    ("_checked", "surface"): "an example in its docstring",
+    ("networks/base.py", "tasks"): "FCNet.for_task: the presets are the task's",
+    ("networks/base.py", "training"): "model.predict, from_pretrained, save_pretrained, push_to_hub",
+}
+LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+
+# What a room may import besides itself, where that is less than all rooms before it.
+NARROW = {
+    "geometry": {"_compiled", "_io"},
+    "viz": {"_compiled", "_io", "_lazy", "geometry"},
+    "nn": {"ops", "surface"},
+    "folders": {"_compiled", "_io", "geometry"},
+}
+# Who may not know whom.
+STRANGERS = [("datasets", "networks"), ("datasets", "viz"), ("folders", "surface")]
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def imports(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """The modules of the package that a file imports, anywhere in it, and the names it takes from them."""
+    package = path.relative_to(ROOT.parent).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, []
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            home = ".".join(filter(None, (base, node.module)))
+            names = [alias.name for alias in node.names]
+            if home == "fieldconv":  # from fieldconv import viz
+                for name in names:
+                    yield f"fieldconv.{name}", []
+            else:
+                yield home, names
+
+
+def room_of(module: str) -> str | None:
+    """The room of a module of the package, or None for others and for names of the package itself."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "fieldconv" and len(parts) > 1 and parts[1] in LEVEL else None
+
+
+def test_every_file_is_in_a_room() -> None:
+    found = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in modules()}
+    assert found == set(LEVEL)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_go_down(path: Path) -> None:
+    where = path.relative_to(ROOT).as_posix()
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    for module, names in imports(path):
+        other = room_of(module)
+        home = ROOT.parent.joinpath(*module.split("."))
+        private = [
+            n for n in names if n.startswith("_") and not (other == room and (home / f"{n}.py").is_file())
+        ]
+        assert other is None or not private, f"{where} uses {module}'s own names {private}"
+        if other is None or other == room or (where, other) in DOORS or (room, other) in DOORS:
+            continue
+        assert LEVEL[other] < LEVEL[room], f"{where} imports {module}, which is above it"
+        assert other in NARROW.get(room, {other}), f"{where} imports {module}, which {room} may not know"
+        assert (room, other) not in STRANGERS, f"{where} imports {module}, which {room} may not know"
+        assert other != "testing", f"{where} imports {module}: product code has no use for testing tools"
+
+
+def test_every_door_is_used() -> None:
+    used = {
+        (path.relative_to(ROOT).as_posix(), room_of(module))
+        for path in modules()
+        for module, _ in imports(path)
+    }
+    doors = {door for door in DOORS if "/" in door[0]}
+    assert doors <= used
+
+
+def test_no_file_but_its_own_compares_the_name_of_a_task() -> None:
+    names = set(task_names())
+    for path in modules():
+        if path.parent == ROOT / "tasks" and path.stem in names:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            if any(isinstance(side, ast.Attribute) and side.attr == "head" for side in sides):
+                continue  # what a network puts out: a word of its own
+            literals = {
+                leaf.value for side in sides for leaf in ast.walk(side) if isinstance(leaf, ast.Constant)
+            }
+            assert not names & literals, f"{path.relative_to(ROOT)}, line {node.lineno}"
+
+
+def test_reader_follows_a_prediction_through_each_room_once() -> None:
+    """CONTRIBUTING.md describes this walk; here is that its steps are where it says."""
+    steps = {
+        "cli.py": "commands.predict",
+        "commands/predict.py": "fieldconv.training.prediction",
+        "training/prediction.py": "fieldconv.surface.surface",
+        "surface/parts.py": "fieldconv.geometry.geodesics",
+        "networks/fcnet/network.py": "fieldconv.nn",
+        "nn/field_conv.py": "fieldconv.ops",
+        "tasks/base/prediction.py": "fieldconv.viz.values",
+    }
+    for path, goes_to in steps.items():
+        assert goes_to in (ROOT / path).read_text(encoding="utf-8"), path

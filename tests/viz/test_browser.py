@@ -114,7 +114,7 @@ def test_hover_shows_the_right_vertex(ball: Mesh, browser: Browser, tmp_path: Pa
             browser.settle()
         else:
             browser.hover(x, y)
-        text = browser.run("document.querySelector('.fc-tip').innerText")
+        text = browser.run("document.querySelector('.fc-tip').innerText").removesuffix("\n×")
         half, height = (colouring.values[vertex] for colouring in panel.colourings)
         assert f"vertex {vertex}\n" in text
         assert ["left", "right"][half] in text
@@ -187,23 +187,141 @@ def test_nothing_is_cut_off(ball: Mesh, browser: Browser, tmp_path: Path, width:
         assert browser.run("document.documentElement.scrollHeight") <= 900
 
 
-def test_a_hundred_thousand_vertices(browser: Browser, tmp_path: Path) -> None:
-    """Measured without a graphics card; a tenth of these times is usual with one."""
-    mesh = Mesh(*icosphere(7), name="many")
-    assert len(mesh.vertices) > 100_000
-    path = write_page(
-        [Panel(mesh=mesh, colourings=[pan.scalar("Height", mesh.vertices[:, 1])])], tmp_path / "m.html"
+def test_up_is_said_and_can_be_turned(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([Panel(mesh=ball)], tmp_path / "page.html"), ready=READY)
+    text = "document.querySelector('[data-tool=up]').textContent"
+    upward = f"Array.from({VIEW.format(0)}.camera.turn).slice(3, 6)"
+    assert browser.run(text) == "Up: y (guessed)"
+    seen = []
+    for _ in range(4):
+        axis = browser.run(text).split()[1]
+        seen.append(axis)
+        assert browser.run(upward)["xyz".index(axis)] > 0.9
+        browser.click("[data-tool=up]")
+    assert seen == ["y", "z", "x", "y"]
+    browser.open(write_page([Panel(mesh=ball)], tmp_path / "page.html", up="z"), ready=READY)
+    assert browser.run(text) == "Up: z"
+
+
+def test_a_click_pins_a_vertex(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    view, tip = VIEW.format(0), "document.querySelector('.fc-tip')"
+    x, y = browser.centre(".fc-canvas")
+    browser.click(".fc-canvas")
+    vertex = browser.run(f"{view}.marked")
+    assert f"vertex {vertex}\n" in browser.run(f"{tip}.innerText")
+    browser.hover(x + 60, y + 40)  # over another vertex
+    assert browser.run(f"{view}.marked") == vertex
+    before = browser.run(f"{tip}.style.left")
+    browser.drag((x, y), (x + 50, y))
+    assert browser.run(f"{view}.marked") == vertex
+    assert browser.run(f"{tip}.style.left") != before  # it moves along with the vertex
+    browser.click(".fc-close")
+    assert browser.run(f"{tip}.style.display") == "none"
+    assert browser.run(f"{view}.marked") == -1
+    assert browser.errors == []
+
+
+def test_keys_do_what_the_mouse_does(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
+    view = VIEW.format(0)
+    browser.run(f"{view}.canvas.focus()")
+
+    def press(key: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key=key)
+        browser.settle()
+
+    state = f"JSON.stringify([Array.from({view}.camera.turn), {view}.camera.zoom])"
+    for key in ("ArrowLeft", "ArrowUp", "+", "u"):
+        before = browser.run(state)
+        press(key)
+        assert browser.run(state) != before, key
+    press("Enter")
+    assert browser.run(f"{view}.marked") >= 0
+    assert "vertex" in browser.run("document.querySelector('[role=status]').innerText")
+    press("Escape")
+    assert browser.run(f"{view}.marked") == -1
+
+
+def test_everything_to_press_has_a_name(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([all_kinds(ball), sides(ball)], tmp_path / "page.html"), ready=READY)
+    nameless = browser.run(
+        "[...document.querySelectorAll('button, select, canvas[tabindex], a')].filter(e =>"
+        "!(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).length"
     )
+    assert nameless == 0
+    described = browser.run(
+        "document.getElementById(document.querySelector('canvas').getAttribute('aria-describedby')).textContent"
+    )
+    assert "arrows turn" in described
+    assert browser.run("document.documentElement.lang") == "en"
+
+
+def test_light_and_dark(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    light = picture(browser).mean()
+    browser.click(".fc-theme")
+    dark = picture(browser)
+    assert dark.mean() < light - 80
+    assert share(browser, "orange") > 0.05  # the shape itself keeps its colours
+    media = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.call("Emulation.setEmulatedMedia", features=media)
+    try:
+        browser.open(tmp_path / "page.html", ready=READY)
+        assert browser.run("document.documentElement.dataset.theme") == "dark"
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_few_faces_stand_for_many(browser: Browser, tmp_path: Path) -> None:
+    """While a slow computer turns a large mesh, what it draws covers what all faces cover."""
+    mesh = Mesh(*icosphere(6), name="many")
+    browser.open(write_page([sides(mesh)], tmp_path / "m.html"), ready=READY)
+    covered = (
+        "(coarse) => { const viewer = fieldconv.viewers[0], view = viewer.views[0];"
+        "viewer.slow = viewer.moving = coarse; viewer.detail = 1; viewer.draw(); viewer.slow = coarse;"
+        "viewer.moving = coarse; const {width, height} = view.canvas;"
+        "const data = view.canvas.getContext('2d').getImageData(0, 0, width, height).data, out = [0, 0];"
+        "for (let i = 0; i < data.length; i += 4)"
+        "if (data[i + 3] > 128) out[data[i + 2] > data[i] ? 0 : 1]++;"
+        "viewer.moving = false; return out; }"
+    )
+    full, coarse = browser.run(f"({covered})(false)"), browser.run(f"({covered})(true)")
+    count = browser.run(f"{VIEW.format(0)}.mesh.coarse.length / 3")
+    assert len(mesh.faces) == 81920
+    assert 4000 < count <= 14000
+    assert np.abs(np.array(full) - coarse).max() < 0.03 * sum(full)  # blue and orange pixels
+
+
+def test_large_meshes_turn_smoothly(browser: Browser, tmp_path: Path) -> None:
+    """Measured without a graphics card, on a busy machine; a tenth of these times is usual with one."""
+    u, v = np.meshgrid(np.arange(500), np.arange(400), indexing="ij")
+    around, across = 2 * np.pi * u / 500, 2 * np.pi * v / 400
+    wide = 1 + (0.4 + 0.05 * np.cos(7 * around + 5 * across)) * np.cos(across)
+    vertices = np.stack([wide * np.cos(around), wide * np.sin(around), 0.4 * np.sin(across)], -1).reshape(
+        -1, 3
+    )
+    number = np.arange(200_000).reshape(500, 400)
+    b, c, d = np.roll(number, -1, 0), np.roll(number, (-1, -1), (0, 1)), np.roll(number, -1, 1)
+    faces = np.concatenate([np.stack([number, b, c], -1), np.stack([number, c, d], -1)]).reshape(-1, 3)
+    mesh = Mesh(vertices, faces, name="torus")
+    panel = Panel(mesh=mesh, colourings=[pan.scalar("Height", mesh.vertices[:, 1])])
+    path = write_page([panel], tmp_path / "m.html")
     browser.open(path, ready=READY)
     first = browser.run("fieldconv.firstPicture") / 1000
-    frame = browser.run(
-        f"(async () => {{ const v = {VIEW.format(0)}, start = performance.now();"
-        "for (let k = 0; k < 8; k++) { v.turnBy(10, 3); await new Promise(requestAnimationFrame); }"
-        "return (performance.now() - start) / 8000; })()"
+    turn = (
+        f"(async () => {{ const v = {VIEW.format(0)}; const times = []; let last = performance.now();"
+        "for (let k = 0; k < 25; k++) { v.turnBy(6, 2); await new Promise(requestAnimationFrame);"
+        "times.push(performance.now() - last); last = performance.now(); }"
+        "return times.sort((a, b) => a - b)[12]; })()"
     )
+    frame = min(browser.run(turn) for _ in range(3))
     size = path.stat().st_size / 1e6
-    print(f"\n{len(mesh.vertices):,} vertices: {size:.1f} MB, first {first:.2f} s, {frame:.3f} s per frame")
+    print(f"\n{size:.1f} MB, first picture {first:.2f} s, {1000 / frame:.0f} frames a second")
     assert size < 6
     assert first < 20
-    assert frame < 3
+    assert frame < 150  # 50 on a quiet machine: at least 20 frames a second
     assert browser.errors == []

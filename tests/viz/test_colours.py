@@ -103,3 +103,17 @@ def test_alike_descriptors_have_alike_colours() -> None:
     a, b = col.alike([first, second])
     assert np.abs(a.astype(int) - b[::-1]).max() <= 2
     assert np.ptp(a, axis=0).min() > 60
+
+
+def test_complex_colours_are_even() -> None:
+    """Numbers of one magnitude are equally light; equal steps of phase, and of magnitude, look equal."""
+    around = np.exp(1j * np.linspace(0, 2 * np.pi, 25))
+    for size in (0.5, 1.0):
+        lab = col.to_oklab(col.complex_colours(size * around, 1.0) / 255)
+        assert np.ptp(lab[:, 0]) < 0.01
+        steps = np.linalg.norm(np.diff(lab, axis=0), axis=1)
+        assert np.abs(steps - steps.mean()).max() < 0.003  # what rounding to bytes changes
+    outward = col.to_oklab(col.complex_colours(np.linspace(0, 1, 9)[:, None] * around, 1.0) / 255)
+    steps = np.linalg.norm(np.diff(outward, axis=0), axis=-1)
+    assert np.abs(steps - steps.mean()).max() < 0.004
+    np.testing.assert_array_equal(col.complex_colours(9 * around, 1.0), col.complex_colours(around, 1.0))

@@ -23,7 +23,7 @@ FIGURES = {
     "scores": lambda: figures.training_curves({"loss": [2, 1], "score": [-3, -2], "accuracy": [0.5, 0.6]}),
     "no scores": lambda: figures.training_curves({"epoch": [1, 2], "seconds": [3, 4]}),
     "scatter": lambda: figures.scatter(rng.random((50, 2)), np.arange(50) % 3 - 1, ["a"]),
-    "filters": lambda: figures.filter_images(rng.normal(size=(2, 3, 9, 9)) + 0j, title="conv"),
+    "wide confusion": lambda: figures.confusion_matrix(rng.random((2, 5)), ["a", "b"], list("abcde")),
 }
 
 
@@ -93,17 +93,3 @@ def test_percent_ticks_have_the_digits_they_need() -> None:
     texts = [label.get_text() for label in axes.get_yticklabels()]
     assert len(set(texts)) == len(texts) > 2
     assert all(text.endswith(" %") for text in texts)
-
-
-def test_filter_sheet_places_pairs_and_clears_the_outside() -> None:
-    images = np.zeros((2, 3, 5, 5), dtype=complex)
-    images[..., 0, 0] = np.nan
-    images[1, 2] = 1.0
-    sheet = figures.filter_sheet(images)
-    assert sheet.shape == (14, 21, 4)
-    assert sheet[0, 0, 3] == 0  # between the discs
-    assert sheet[1, 1, 3] == 0  # NaN
-    assert sheet[3, 3, 3] == 255
-    strong, weak = sheet[10, 17, :3].astype(int), sheet[3, 3, :3].astype(int)
-    assert np.ptp(weak) == 0  # nothing: grey
-    assert np.ptp(strong) > 50  # full strength: a colour

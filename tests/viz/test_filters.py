@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.viz.filters import response_panels, write_filters
+from fieldconv.viz.filters import filter_sheet, response_panels, write_filters
 from viz.browser import Browser
 from viz.test_viewer import LOADS, NASTY
 
@@ -36,7 +36,21 @@ def test_the_strongest_channels_come_first(ball: Mesh) -> None:
 
 def test_only_the_strongest_filters_are_shown(tmp_path: Path) -> None:
     page = write_filters(tmp_path / "f.html", title="t", filters=[("conv", pictures(5, 7))], most=4)
-    assert "7 inputs → and 5 outputs ↓; the strongest 4 and 4 of them" in page.read_text()
+    assert "7 inputs → and 5 outputs ↓, the strongest 4 and 4 of them" in page.read_text()
+
+
+def test_filter_sheet_places_pairs_and_clears_the_outside() -> None:
+    images = np.zeros((2, 3, 5, 5), dtype=complex)
+    images[..., 0, 0] = np.nan
+    images[1, 2] = 1.0
+    sheet = filter_sheet(images, 1.0)
+    assert sheet.shape == (14, 21, 4)
+    assert sheet[0, 0, 3] == 0  # between the discs
+    assert sheet[1, 1, 3] == 0  # NaN
+    assert sheet[3, 3, 3] == 255
+    strong, weak = sheet[10, 17, :3].astype(int), sheet[3, 3, :3].astype(int)
+    assert np.ptp(weak) == 0  # nothing: grey
+    assert np.ptp(strong) > 50  # full strength: a colour
 
 
 def test_responses_need_their_mesh(tmp_path: Path) -> None:

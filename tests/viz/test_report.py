@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -35,9 +36,9 @@ def plots_of(path: Path) -> list[dict[str, Any]]:
 
 EXPECTED = {
     "classification": ["Confusion", "predicted"],
-    "segmentation": ["92.1 %", "mean IoU", "Descriptors", "Wrong"],
+    "segmentation": ["79.0 %", "10 test shapes, 6,420 vertices", "mean IoU", "Descriptors", "Wrong"],
     "correspondence": ["87.0 %", "Geodesic errors", "Template", "Feature 2"],
-    "matching": ["34.0 %", "Precision and recall", "HKS", "First right match"],
+    "matching": ["32.5 %", "6 test pairs", "Precision and recall", "HKS", "First right match"],
     "regression": ["RMSE in mm", "validation RMSE in mm", "Height, predicted", "Flow"],
 }
 
@@ -186,11 +187,11 @@ def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -
 
 
 def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -> None:
-    runs = [write_run(tmp_path / f"run{k}", "regression", seed=k) for k in range(3)]
+    runs = [write_run(tmp_path / f"run{k}", "regression", seed=k, epochs=3 + k) for k in range(3)]
     errors = [read_run(run).metrics["rmse"] for run in runs]
     html = own_text(compare(runs, tmp_path / "compare.html"))
-    [marked] = re.findall(r"<td class=strong>([^<]*)</td>", html)
-    assert marked == f"{min(errors):.4g}"
+    marked = re.findall(r"<td class=strong>([^<]*)</td>", html)
+    assert marked == [f"{min(errors):.4g}"]
 
 
 @pytest.mark.parametrize(
@@ -228,9 +229,80 @@ def test_comparison_overlays_runs_and_says_what_differs(tmp_path: Path) -> None:
     html = own_text(path)
     [curves] = [p for p in plots_of(path) if p["layout"]["yaxis"]["title"]["text"] == "precision"]
     assert [trace["name"] for trace in curves["data"]] == ["one/run", "two/run", "HKS"]
-    assert "training.seed" in html
-    assert "network.rings" not in html  # the same in both
+    assert "These runs have the same settings but for their seed." in html
     assert LOADS.findall(html) == []
+
+
+def test_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
+    """Mean and standard deviation by hand; the group with the smaller error comes first."""
+    runs = [write_run(tmp_path / f"run{k}", "regression", seed=k, epochs=5 if k < 3 else 6) for k in range(5)]
+    errors = np.array([read_run(run).metrics["rmse"] for run in runs])
+    html = own_text(compare(runs, tmp_path / "compare.html"))
+    three, two = errors[:3], errors[3:]
+    texts = {}
+    for group in (three, two):
+        spread = np.sqrt(((group - group.mean()) ** 2).sum() / (len(group) - 1))
+        texts[group.mean()] = f"{group.mean():.4g} ± {spread:.2g}"
+    places = [html.index(texts[mean]) for mean in sorted(texts)]
+    assert places == sorted(places)
+    each = [html.rindex(f">{error:.4g}<") for error in sorted(errors)]
+    assert each == sorted(each)
+    differ = html[html.index("Settings that differ") :]
+    assert "training.epochs" in differ
+    assert "training.seed" not in differ
+    assert "network.rings" not in differ
+
+
+def test_numbers_say_how_far_they_can_be_trusted(tmp_path: Path) -> None:
+    text = own_text(write_report(write_run(tmp_path / "run", "segmentation")))
+    accuracies = 0.7 + 0.02 * np.arange(10)
+    low, high = (float(end[:-2]) / 100 for end in re.findall(r"<small>(\S+ %) to (\S+ %)</small>", text)[0])
+    half = 1.96 * accuracies.std() / np.sqrt(10)  # what a normal distribution would give
+    assert low == pytest.approx(accuracies.mean() - half, abs=0.005)
+    assert high == pytest.approx(accuracies.mean() + half, abs=0.005)
+
+
+def change(run: Path, **changes: Any) -> Path:
+    """Change an evaluation."""
+    path = run / "evaluation" / "metrics.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return run
+
+
+def test_few_shapes_are_called_few(tmp_path: Path) -> None:
+    run = change(write_run(tmp_path / "run", "regression"), shapes=[{"name": "a", "rmse": 3.0}])
+    text = own_text(write_report(run))
+    assert "Measured on 1 test shape: too few" in text
+    assert "<small>" not in text
+    assert "<summary>The test shape</summary>" in text
+
+
+def test_guessing_stands_beside_accuracy(tmp_path: Path) -> None:
+    confusion = np.zeros((8, 8))
+    confusion[0, 0], confusion[1, 0], confusion[1, 1] = 2, 5, 3
+    run = write_run(tmp_path / "run", "classification")
+    change(run, metrics={"accuracy": 0.5}, tables={"confusion": confusion.tolist()})
+    text = own_text(write_report(run))
+    assert "always “hand”: 80.0 %" in text
+    assert "Always answering “hand” would be right at least as often: 80.0 %." in text
+    assert "Not tested, because no test shape has them: lower arm, upper arm, torso" in text
+    [matrix] = [p for p in plots_of(run / "report.html") if p["data"][0]["type"] == "heatmap"]
+    assert matrix["data"][0]["y"] == ["head", "hand"]  # no row for what was never tested
+
+
+def test_untested_parts_have_no_bar(tmp_path: Path) -> None:
+    """A part that is predicted but never true has an intersection over union of 0, which says nothing."""
+    run = write_run(tmp_path / "run", "segmentation")
+    change(run, tables={"confusion": [[8, 2], [0, 0]], "iou": [0.8, 0.0]})
+    [bars] = [p for p in plots_of(write_report(run)) if p["data"][0]["type"] == "bar"]
+    assert bars["data"][0]["y"] == ["head"]
+
+
+@pytest.mark.parametrize(("baseline", "said"), [(0.4, True), (0.1, False)])
+def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: float, said: bool) -> None:
+    run = write_run(tmp_path / "run", "matching")
+    change(run, metrics={"mean_average_precision": 0.325, "hks_mean_average_precision": baseline})
+    assert ("HKS reaches 40.0 %; the network 32.5 %" in own_text(write_report(run))) == said
 
 
 def test_comparing_one_run_is_its_report(tmp_path: Path) -> None:
@@ -260,3 +332,27 @@ def test_report_in_a_browser(browser: Browser, tmp_path: Path, width: int) -> No
     assert browser.run("document.querySelectorAll('.plot .main-svg').length") >= 5
     assert browser.run("fieldconv.viewers[0].views.length") == 4
     assert browser.run("document.querySelector('.fc-title').textContent") == f"{NASTY} 0"
+
+
+def test_report_on_paper(browser: Browser, tmp_path: Path) -> None:
+    """What is folded is open, plots fit the sheet, colours are light; and all is as before afterwards."""
+    browser.open(write_report(write_run(tmp_path / "run", "segmentation")), ready=READY)
+    browser.click(".fc-theme")
+    state = (
+        "[document.querySelectorAll('details[open]').length, document.documentElement.dataset.theme,"
+        "Math.max(...[...document.querySelectorAll('.plot .main-svg')].map(e => e.clientWidth))]"
+    )
+    closed, theme, wide = browser.run(state)
+    assert (closed, theme) == (0, "dark")
+    browser.run("window.dispatchEvent(new Event('beforeprint'))")
+    browser.settle()
+    opened, theme, narrow = browser.run(state)
+    assert (opened, theme) == (2, "light")
+    assert narrow <= 650 < wide
+    browser.run("window.dispatchEvent(new Event('afterprint'))")
+    browser.settle()
+    assert browser.run(state) == [0, "dark", wide]
+    pdf = base64.b64decode(browser.call("Page.printToPDF", printBackground=True)["data"])
+    assert pdf[:4] == b"%PDF"
+    assert 3 <= pdf.count(b"/Type /Page\n") <= 9
+    assert browser.errors == []

@@ -65,6 +65,9 @@ def test_other_programs_see_the_meshs_colours(ball: Mesh, tmp_path: Path) -> Non
     )
     # Here they would only repeat the labels.
     assert [own.name for own in read_shape(tmp_path / "a.ply")[1]] == ["Part ☂"]
+    # Those of places say what only their template could say otherwise.
+    write_shape(tmp_path / "b.ply", painted, EVERY_KIND[3:4])
+    assert [own.kind for own in read_shape(tmp_path / "b.ply")[1]] == ["places", "colours"]
 
 
 def test_what_a_mesh_carries_besides_stays(ball: Mesh, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 FOCAL = 1 / tan(radians(15))
 EYE = 1.03 / sin(radians(15))  # from there the unit ball just fits
+AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,18 @@ class Camera:
     fit: bool = True
 
     @classmethod
-    def home(cls, panel: Panel, *, up: str = "y") -> Camera:
-        """Return the camera in front and slightly above, or straight above the focus if there is one."""
-        if up not in ("x", "y", "z"):
+    def home(cls, panel: Panel, *, up: str | None = None) -> Camera:
+        """Return the camera in front and slightly above, or straight above the focus if there is one.
+
+        Parameters
+        ----------
+        up : "x", "y" or "z", optional
+            Axis that points up; guessed if left out (`guess_up`).
+        """
+        up = up or guess_up(panel.mesh)
+        if up not in AXES:
             raise ValueError(f"up is {up!r}; choose x, y or z")
-        upward = np.eye(3)["xyz".index(up)]
+        upward = np.eye(3)[AXES.index(up)]
         if panel.focus is None:
             front = np.roll(upward, 1)  # z for y, x for z, y for x
             right = np.cross(upward, front)
@@ -77,6 +85,27 @@ class Camera:
         at, _ = self.project(points, width, height)
         reach = np.abs(2 * at / [width, height] - 1).max(initial=1e-6)
         return replace(self, zoom=self.zoom * min(4.0, 0.92 / reach))
+
+
+def guess_up(mesh: Mesh) -> str:
+    """Return the axis along which a mesh seems to stand, judged by its bounding box.
+
+    What stands on the ground has its box on one side of zero along that axis alone. Else it is the longest
+    side, if that is much longer than the others and not x; else y, as most programs have it.
+
+    Examples
+    --------
+    >>> guess_up(Mesh([[-1, -1, 0], [1, -1, 0], [0, 1, 2]], [[0, 1, 2]]))
+    'z'
+    """
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    size = high - low
+    above = low > -0.15 * size
+    across = (low < -0.15 * size) & (high > 0.15 * size)
+    if above.sum() == 1 and across.sum() == 2:
+        return AXES[int(above.argmax())]
+    longest = int(size.argmax())
+    return AXES[longest] if longest != 0 and size[longest] > 1.5 * np.delete(size, longest).max() else "y"
 
 
 def frame(mesh: Mesh, focus: tuple[int, float] | None) -> tuple[Floats, float]:

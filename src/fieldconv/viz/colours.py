@@ -116,6 +116,32 @@ def field_ramp(largest: float, largest_of_all: float, size: int = 256) -> Bytes:
     return _bytes(255 * _hsv((1 - absolute) * 2 / 3, 0.3 + 0.7 * relative))
 
 
+def complex_colours(values: ArrayLike, largest: float) -> Bytes:
+    """Return (…, 3) colours of complex numbers: hue is the phase, strength the magnitude.
+
+    The colours lie on a cone in OKLab, so that equal differences look equal: zero is light grey, numbers of
+    one magnitude are equally light and strong.
+
+    Parameters
+    ----------
+    values : (…) complex
+    largest : float
+        Magnitude of the strongest colours; larger numbers get them, too.
+
+    Examples
+    --------
+    >>> complex_colours([0, 1], 1.0)
+    array([[242, 242, 242],
+           [242, 139, 172]], dtype=uint8)
+    """
+    numbers = np.asarray(values, dtype=np.complex128)
+    size = np.abs(numbers) / (largest or 1.0)
+    part = np.where(size > 1, numbers / np.where(size > 0, size, 1), numbers) / (largest or 1.0)
+    strength = np.minimum(size, 1)
+    lab = np.stack([0.961 - 0.205 * strength, 0.13 * part.real, 0.13 * part.imag], axis=-1)
+    return _bytes(255 * from_oklab(lab))
+
+
 def position_colours(vertices: ArrayLike) -> Bytes:
     """Return (V, 3) colours that vary with position, to be carried to other meshes by a vertex map.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._io import atomic_path
-from fieldconv.viz.colours import categorical, ramp
+from fieldconv.viz.colours import categorical
 from fieldconv.viz.metric import Metric, metric_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ _STYLE: dict[Any, Any] = {
     "savefig.dpi": 300,
 }
 _CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-_EMPTY = 242.0  # a filter's zero: light enough for print, yet its disc can be seen
 _DASHES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
 
 
@@ -205,39 +204,41 @@ def split_history(
     return losses, shares, others
 
 
-def confusion_matrix(counts: ArrayLike, names: Sequence[str], *, width: float | None = None) -> Figure:
+def confusion_matrix(
+    counts: ArrayLike,
+    true: Sequence[str],
+    predicted: Sequence[str] | None = None,
+    *,
+    width: float | None = None,
+) -> Figure:
     """Return a picture of the share of each true class (rows) that was predicted as each class (columns).
 
     Parameters
     ----------
-    counts : (K, K) numbers
+    counts : (R, C) numbers
+    true, predicted : sequence of str
+        Names of the R rows and of the C columns; the same if the latter is left out.
     """
     counts = np.asarray(counts, dtype=np.float64)
+    predicted = true if predicted is None else predicted
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
-    count = len(counts)
-    width = width or min(PAGE, max(COLUMN, 0.21 * count + 1.3))
-    with _figure(width, width, grid=False) as (figure, axes):
+    rows, columns = counts.shape
+    width = width or min(PAGE, max(COLUMN, 0.21 * columns + 1.3))
+    with _figure(width, min(width, width * (rows + 3) / (columns + 3)), grid=False) as (figure, axes):
         axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
-        size = min(7.0, 72 * 0.6 * width / count / 2.6)
-        if count <= 16:
-            for i in range(count):
-                for j in range(count):
-                    if share[i, j] > 0.004:
-                        ink = "white" if share[i, j] > 0.55 else "#1a2230"
-                        axes.text(
-                            j,
-                            i,
-                            f"{100 * share[i, j]:.0f}",
-                            ha="center",
-                            va="center",
-                            color=ink,
-                            fontsize=size,
-                        )
-        letters = min(7.5, 72 * 0.62 * width / count / 1.25)
-        shown = [_text(name) for name in names]
-        axes.set_xticks(range(count), shown, rotation=90 if count > 4 else 0, fontsize=letters)
-        axes.set_yticks(range(count), shown, fontsize=letters)
+        size = min(7.0, 72 * 0.6 * width / columns / 2.6)
+        if columns <= 16:
+            for i, j in np.argwhere(share > 0.004):
+                ink = "white" if share[i, j] > 0.55 else "#1a2230"
+                text = f"{100 * share[i, j]:.0f}"
+                axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
+        letters = min(7.5, 72 * 0.62 * width / columns / 1.25)
+        turned = 90 if columns > 4 else 0
+        axes.set_xticks(
+            range(columns), [_text(name) for name in predicted], rotation=turned, fontsize=letters
+        )
+        axes.set_yticks(range(rows), [_text(name) for name in true], fontsize=letters)
         axes.set(xlabel="predicted", ylabel="true")
         axes.tick_params(length=0)
         for spine in axes.spines.values():
@@ -293,43 +294,6 @@ def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width
         axes.axis("off")
         figure.legend(loc="outside lower center", ncols=across, handletextpad=0.1, columnspacing=1.0)
         return figure
-
-
-def filter_images(images: ArrayLike, *, width: float = PAGE, title: str = "") -> Figure:
-    """Return complex filters on discs, one picture per pair of channels: hue is the phase.
-
-    Parameters
-    ----------
-    images : (out, in, S, S) complex, NaN outside the disc
-    """
-    images = np.asarray(images)
-    outs, ins = images.shape[:2]
-    side = width / max(ins, 1)
-    with _figure(width, side * outs + (0.25 if title else 0), grid=False) as (figure, axes):
-        sheet = filter_sheet(images)
-        axes.imshow(sheet, interpolation="nearest")
-        axes.axis("off")
-        axes.set_title(_text(title))
-        return figure
-
-
-def filter_sheet(images: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return a (rows, columns, 4) sheet of filter images: outputs downward, inputs rightward."""
-    outs, ins, size, _ = images.shape
-    strength = np.abs(images)
-    inside = strength[np.isfinite(strength)]
-    largest = (np.percentile(inside, 97) if len(inside) else 0) or 1.0  # a few peaks would pale the rest
-    table = ramp("angle").astype(np.float64)
-    turn = np.nan_to_num(np.angle(images)) / (2 * np.pi) % 1
-    hue = table[np.minimum((turn * len(table)).astype(np.int64), len(table) - 1)]
-    part = np.clip(np.nan_to_num(strength) / largest, 0, 1)[..., None]
-    tiles = np.concatenate(
-        [_EMPTY * (1 - part) + hue * part, 255.0 * np.isfinite(strength)[..., None]], axis=-1
-    )
-    pad = max(1, size // 12)
-    tiles = np.pad(tiles, ((0, 0), (0, 0), (pad, pad), (pad, pad), (0, 0)))
-    sheet: NDArray[np.uint8] = np.rint(tiles).astype(np.uint8).transpose(0, 2, 1, 3, 4)
-    return sheet.reshape(outs * (size + 2 * pad), ins * (size + 2 * pad), 4)
 
 
 def _text(text: str) -> str:

@@ -15,17 +15,23 @@ from numpy.typing import NDArray
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import page
 from fieldconv.viz import panels as pan
-from fieldconv.viz.figures import filter_sheet
+from fieldconv.viz.colours import complex_colours, ramp
 from fieldconv.viz.panels import Panel
 from fieldconv.viz.viewer import views
 
+# In the words of the paper: f is the filter of its field convolution, X the vector field, ε its radius.
 _CAPTION = (
-    "Each disc is the filter from one input channel (column) to one output channel (row): hue is the phase, "
-    "strength the magnitude. The neighbour is at the centre, its own vector points right."
+    "Each disc is one learned filter f, from one input channel (column) to one output channel (row): at z it "
+    "shows the weight f(z) that the vector X(q) of a neighbour q gets in the sum at p, if q sees p at "
+    "log_q p = z in its own frame, in which X(q) points right; the rim is at distance ε."
+)
+_LEGEND = (
+    "Hue is the phase of f(z), by which the vector is turned; strength is its magnitude, from none (grey) to "
+    "the number given with each convolution, or more."
 )
 _RESPONSES = (
-    "Magnitudes of the strongest channels after each block: hue is absolute, value relative magnitude. "
-    "Arrows show the vectors."
+    "Length of the vectors of the strongest channels after each block, by colour; switch on the arrows for "
+    "their directions."
 )
 _ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th")
 
@@ -38,7 +44,7 @@ def write_filters(
     responses: Sequence[tuple[str, NDArray[Any]]] = (),
     mesh: Mesh | None = None,
     most: int = 16,
-    up: str = "y",
+    up: str | None = None,
 ) -> Path:
     """Write a page of a network's filters and, with a mesh, of what its blocks respond to there.
 
@@ -55,8 +61,8 @@ def write_filters(
     mesh : Mesh, optional
     most : int
         At most this many input and output channels of each convolution.
-    up : "x", "y" or "z"
-        Axis of the mesh that points up at first.
+    up : "x", "y" or "z", optional
+        Axis of the mesh that points up at first; guessed if left out.
 
     Examples
     --------
@@ -67,7 +73,7 @@ def write_filters(
     """
     if responses and mesh is None:
         raise ValueError("responses are values at the vertices of a mesh; give the mesh, too")
-    parts = [page.heading(title, _CAPTION)]
+    parts = [page.heading(title, _CAPTION), _legend()]
     if responses and mesh is not None:
         inside = views(response_panels(mesh, responses), up=up, height="clamp(300px, 48vh, 480px)")
         parts.append(page.section(f"Responses on {mesh.name or 'the mesh'}", inside, _RESPONSES))
@@ -93,10 +99,12 @@ def response_panels(
         size = np.abs(field)
         strongest = np.argsort(-size.mean(axis=0), kind="stable")[: min(channels, len(_ORDINALS))]
         colourings = [
-            pan.field(
-                f"{_ORDINALS[place]} channel",
-                field[:, channel],
-                largest=float(np.percentile(size[:, channel], 98)),  # a few tips would leave the rest dark
+            pan.Scalar(
+                name=f"{_ORDINALS[place]} channel",
+                values=size[:, channel],
+                # A few tips would leave the rest dark.
+                limits=(0.0, float(np.percentile(size[:, channel], 98)) or 1.0),
+                ramp=ramp("viridis"),
                 arrows=pan.field_arrows(mesh, field[:, channel]),
             )
             for place, channel in enumerate(strongest)
@@ -111,14 +119,45 @@ def _filter_sheet(name: str, images: NDArray[Any], most: int) -> str:
     strength = np.sqrt(np.nanmean(np.abs(images) ** 2, axis=(2, 3)))
     rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
     columns = np.argsort(-strength.mean(axis=0), kind="stable")[:most]
+    shown = images[np.ix_(rows, columns)]
+    largest = float(np.nanpercentile(np.abs(shown), 97))  # a few peaks would pale the rest
     caption = f"{inputs} inputs → and {outputs} outputs ↓"
     if len(rows) < outputs or len(columns) < inputs:
-        caption += f"; the strongest {len(columns)} and {len(rows)} of them"
+        caption += f", the strongest {len(columns)} and {len(rows)} of them"
     picture = (
-        f'<img class="filters" alt="filters of {escape(name)}" '
-        f'src="{_png(filter_sheet(images[np.ix_(rows, columns)]))}" style="max-width:{72 * len(columns)}px">'
+        f'<img class="filters" alt="{len(rows)} by {len(columns)} filters of {escape(name)}" '
+        f'src="{_png(filter_sheet(shown, largest))}" style="max-width:{72 * len(columns)}px">'
     )
-    return page.section(_capital(name), picture, caption)
+    return page.section(_capital(name), picture, f"{caption}; strongest colours at |f| = {largest:.2g}.")
+
+
+def filter_sheet(images: NDArray[Any], largest: float) -> NDArray[np.uint8]:
+    """Return a (rows, columns, 4) sheet of filter pictures: outputs downward, inputs rightward.
+
+    Parameters
+    ----------
+    images : (out, in, S, S) complex, NaN outside the disc
+    largest : float
+        Magnitude of the strongest colours.
+    """
+    outs, ins, size, _ = images.shape
+    known = ~np.isnan(images)
+    colours = complex_colours(np.where(known, images, 0), largest)
+    tiles = np.concatenate([colours, np.where(known, np.uint8(255), np.uint8(0))[..., None]], axis=-1)
+    pad = max(1, size // 12)
+    tiles = np.pad(tiles, ((0, 0), (0, 0), (pad, pad), (pad, pad), (0, 0)))
+    sheet: NDArray[np.uint8] = tiles.transpose(0, 2, 1, 3, 4)
+    return sheet.reshape(outs * (size + 2 * pad), ins * (size + 2 * pad), 4)
+
+
+def _legend(size: int = 160) -> str:
+    """A disc of all phases and magnitudes, and what they mean."""
+    y, x = np.mgrid[1 : -1 : size * 1j, -1 : 1 : size * 1j]
+    disc = np.where(np.hypot(x, y) <= 1, x + 1j * y, np.nan)[None, None]
+    alt = "phases 0, π/2, π and −π/2 to the right, up, left and down"
+    picture = f'<img alt="{alt}" src="{_png(filter_sheet(disc, 1.0))}">'
+    marks = "".join(f"<span>{mark}</span>" for mark in ("0", "π/2", "π", "−π/2"))
+    return f'<div class="wheel"><div class="dial">{picture}{marks}</div><p>{escape(_LEGEND)}</p></div>'
 
 
 def _capital(name: str) -> str:

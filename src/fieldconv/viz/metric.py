@@ -71,6 +71,20 @@ class Metric:
             return f"{100 * value:.1f} %"
         return f"{value:.4g}"
 
+    def text_with_spread(self, mean: float, spread: float) -> str:
+        """Return a mean and a standard deviation as people read them.
+
+        Examples
+        --------
+        >>> Metric("accuracy").text_with_spread(0.9291, 0.012)
+        '92.9 ± 1.2 %'
+        >>> Metric("loss", style="plain").text_with_spread(2.345678, 0.123)
+        '2.346 ± 0.12'
+        """
+        if self.style == "percent" and 0 <= mean <= 1:
+            return f"{100 * mean:.1f} ± {100 * spread:.1f} %"
+        return f"{mean:.4g} ± {spread:.2g}"
+
     def goodness(self, value: float | None) -> float:
         """Return a number that is larger for better values, and lowest where there is no value.
 

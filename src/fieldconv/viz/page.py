@@ -37,7 +37,9 @@ def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fi
     fill : bool
         Whether the views shall fill the window.
     """
-    scripts = [_asset("viewer.js")] if viewer else []
+    scripts = [_asset("page.js")]
+    if viewer:
+        scripts.append(_asset("viewer.js"))
     if plotly:
         scripts += [_plotly(), _asset("plots.js")]
     return "\n".join(

@@ -49,7 +49,7 @@ def write_picture(
     path: str | Path,
     *,
     title: str = "",
-    up: str = "y",
+    up: str | None = None,
     columns: int | None = None,
     size: float = 4.0,
     dpi: int = 200,
@@ -58,6 +58,8 @@ def write_picture(
 
     Parameters
     ----------
+    up : "x", "y" or "z", optional
+        Axis that points up; guessed from the first mesh if left out.
     size : float
         Width of one panel in inches.
 
@@ -79,7 +81,7 @@ def picture(
     panels: Sequence[Panel],
     *,
     title: str = "",
-    up: str = "y",
+    up: str | None = None,
     columns: int | None = None,
     size: float = 4.0,
     dpi: int = 200,

@@ -15,7 +15,7 @@ from fieldconv.viz.colours import categorical
 from fieldconv.viz.metric import Metric
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
-_TENTHS = [0, 20, 40, 60, 80, 100]
+_HALVES = [0.0, 50.0, 100.0]
 _numbers = count()
 
 
@@ -46,6 +46,7 @@ def lines(
     whole: bool = False,
     log: bool = False,
     limits: tuple[float, float] | None = None,
+    colours: Sequence[int] | None = None,
 ) -> str:
     """Return a plot of curves by name.
 
@@ -63,14 +64,19 @@ def lines(
         Whether y is logarithmic.
     limits : (float, float), optional
         Range of y.
+    colours : sequence of int, optional
+        Number of the colour of each curve; curves of one colour have different dashes. Each curve has its own
+        if left out.
     """
-    shown = categorical(len(curves))
+    numbers = range(len(curves)) if colours is None else colours
+    shown = categorical(max(numbers, default=0) + 1)
     factor = 100 if percent else 1
     data = []
     reach = 1.0
     for k, (name, (at, height)) in enumerate(curves.items()):
         at, height = np.asarray(at, dtype=np.float64), np.asarray(height, dtype=np.float64)
         reach = max(reach, float(np.nanmax(at, initial=0)))
+        dash = k // 8 if colours is None else list(numbers[:k]).count(numbers[k])
         data.append(
             {
                 "type": "scatter",
@@ -78,7 +84,7 @@ def lines(
                 "name": _safe(name),
                 "x": _numbers_of(at),
                 "y": _numbers_of(factor * height),
-                "line": {"color": _css(shown[k]), "width": 2, "dash": _DASHES[k // 8 % 4]},
+                "line": {"color": _css(shown[numbers[k]]), "width": 2, "dash": _DASHES[dash % 4]},
                 "hovertemplate": "%{y:.1f} %" if percent else "%{y:.4g}",
             }
         )
@@ -118,7 +124,7 @@ def bars(groups: Mapping[str, ArrayLike], names: Sequence[str], *, x: str) -> st
             }
         )
     layout = {
-        "xaxis": {"title": {"text": _safe(x)}, "ticksuffix": " %", "range": [0, 114], "tickvals": _TENTHS},
+        "xaxis": {"title": {"text": _safe(x)}, "range": [0, 116], **_percent_ticks(_HALVES)},
         "yaxis": {"autorange": "reversed", "showgrid": False, "type": "category"},
         "showlegend": not single,
         "bargap": 0.25,
@@ -140,7 +146,10 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
         "text": [f"  {metric.text(value)}" for _, value in rows],
         "textposition": "middle right",
         "cliponaxis": False,
-        "marker": {"size": 12, "color": ["#0b63a5" if name == own else "#a3aebb" for name, _ in rows]},
+        "marker": {
+            "size": 12,
+            "color": ["rgb(11,99,165)" if name == own else "rgb(163,174,187)" for name, _ in rows],
+        },
         "hovertemplate": "%{y}: %{text}<extra></extra>",
     }
     low, high = min(values), max(values)
@@ -150,28 +159,33 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
     axis: dict[str, Any] = {"title": {"text": _safe(metric.words)}, "range": [first, last]}
     if percent:
         ticks = [tick for tick in _nice_ticks(first, last) if tick <= 100]
-        axis |= {"ticksuffix": " %", "tickvals": ticks}
+        axis |= _percent_ticks(ticks)
     layout = {"xaxis": axis, "yaxis": {"autorange": "reversed", "type": "category"}}
     label = f"{metric.words} beside published results"
     return plot([data], layout, height=90 + 27 * len(rows), width=860, label=label)
 
 
-def confusion(counts: NDArray[np.float64], names: Sequence[str]) -> str:
-    """Return a confusion matrix: rows are true classes, in shares."""
+def confusion(counts: NDArray[np.float64], true: Sequence[str], predicted: Sequence[str]) -> str:
+    """Return a confusion matrix in shares of its rows.
+
+    Parameters
+    ----------
+    counts : (R, C) numbers
+    true, predicted : sequence of str
+        Names of the R rows and of the C columns.
+    """
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     texts = [["" if v < 0.005 else f"{100 * v:.0f}" for v in row] for row in share]
-    spoken = [_safe(name) for name in names]
-    size = len(names)
+    size = len(predicted)
     data = {
         "type": "heatmap",
         "z": share.tolist(),
         "customdata": [[f"{100 * v:.1f} %" for v in row] for row in share],
-        "x": spoken,
-        "y": spoken,
+        "x": [_safe(name) for name in predicted],
+        "y": [_safe(name) for name in true],
         "text": texts if size <= 16 else None,
         "texttemplate": "%{text}" if size <= 16 else None,
-        "colorscale": [[0, "#f5f8fb"], [0.5, "#6baed6"], [1, "#08306b"]],
         "zmin": 0,
         "zmax": 1,
         "showscale": False,
@@ -183,15 +197,20 @@ def confusion(counts: NDArray[np.float64], names: Sequence[str]) -> str:
         "type": "category",
         "showgrid": False,
         "tickmode": "array",
-        "tickvals": spoken,
         "tickfont": {"size": 11 if size > 12 else 12},
     }
     layout = {
-        "xaxis": {**every, "title": {"text": "predicted"}, "tickangle": -90 if size > 4 else 0},
-        "yaxis": {**every, "title": {"text": "true"}, "autorange": "reversed"},
+        "xaxis": {
+            **every,
+            "tickvals": data["x"],
+            "title": {"text": "predicted"},
+            "tickangle": -90 if size > 4 else 0,
+        },
+        "yaxis": {**every, "tickvals": data["y"], "title": {"text": "true"}, "autorange": "reversed"},
     }
     height = min(720, 190 + 34 * min(size, 9) + 16 * max(0, size - 9))
-    return plot([data], layout, height=height, width=round(1.25 * height), label="confusion matrix")
+    label = f"confusion matrix, {len(true)} true classes by {size} predicted ones"
+    return plot([data], layout, height=height, width=round(1.25 * height), label=label)
 
 
 def scatter(points: NDArray[np.float64], labels: NDArray[np.int64], names: Sequence[str]) -> str:
@@ -230,6 +249,11 @@ def _whole_step(largest: float, most: int = 8) -> int:
     wanted = max(largest / most, 1.0)
     power = 10 ** int(np.floor(np.log10(wanted)))
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
+
+
+def _percent_ticks(at: Sequence[float]) -> dict[str, Any]:
+    """Return ticks of an axis in percent at given places."""
+    return {"tickvals": list(at), "ticktext": [f"{tick:g} %" for tick in at]}
 
 
 def _nice_ticks(low: float, high: float, most: int = 8) -> list[float]:

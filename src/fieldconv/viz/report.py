@@ -6,7 +6,8 @@ What is read is listed in `fieldconv.viz.run_folder`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,16 @@ import numpy as np
 
 from fieldconv.viz import figures, page, plots
 from fieldconv.viz.figures import epochs_of, split_history
+from fieldconv.viz.metric import Metric, metric_of
 from fieldconv.viz.page import section
 from fieldconv.viz.run_folder import CurveTexts, Run, RunError, read_run, shape_panels
+from fieldconv.viz.uncertainty import FEWEST, majority, mean_interval
 from fieldconv.viz.viewer import views
 
 Description = Mapping[str, Any] | None
 
 # Keys of shape records that are no numbers for the table.
 _NO_COLUMNS = ("name", "note", "order")
-# Parts of config.json that say nothing about how the run was made.
-_NO_SETTINGS = ("class_names", "metrics", "benchmark")
 
 
 def write_report(run: str | Path, out: str | Path | None = None, *, description: Description = None) -> Path:
@@ -54,7 +55,7 @@ def write_report(run: str | Path, out: str | Path | None = None, *, description:
         _results(read),
         _shapes(read),
         _every_shape(read),
-        _settings(read.config),
+        _settings(read),
     ]
     title = f"{read.name}: {read.task or 'run'}"
     html = page.page(title, "\n".join(filter(None, parts)), plotly=True)
@@ -81,12 +82,13 @@ def compare(
     if len(runs) == 1:
         return write_report(runs[0], out, description=given[0])
     names = _read_all(runs, given)
+    groups = _same_but_seed(names)
     parts = [
         page.heading(f"Comparison of {len(names)} runs", ", ".join(names)),
-        _metrics_side_by_side(names),
-        _training_side_by_side(names),
-        _results_side_by_side(names),
-        _differences(names),
+        _metrics_side_by_side(groups),
+        _training_side_by_side(groups),
+        _results_side_by_side({name: run for group in groups for name, run in group.items()}),
+        _differences(groups),
     ]
     html = page.page("Comparison of runs", "\n".join(filter(None, parts)), viewer=False, plotly=True)
     return page.write(out, html)
@@ -140,12 +142,76 @@ def _headline(run: Run) -> str:
     if not run.metrics:
         return _note("This run has not been evaluated: there are no results on test shapes yet.")
     main, *_ = run.metrics
-    cards = "".join(
-        f'<div class="card{" main" if key == main else ""}"><span>{escape(run.metric(key).words)}</span>'
-        f"<strong>{run.metric(key).text(value)}</strong></div>"
-        for key, value in run.metrics.items()
+    cards = "".join(_card(run, key, main=key == main) for key in run.metrics)
+    notes = "".join(_note(text) for text in _warnings(run))
+    return section("Results", f'<div class="cards">{cards}</div>{notes}{_published(run)}', _measured_on(run))
+
+
+def _card(run: Run, key: str, *, main: bool) -> str:
+    """A number with its interval and what guessing would reach."""
+    metric, value = run.metric(key), run.metrics[key]
+    below = []
+    averaged = run.averaged(key)
+    interval = None if averaged is None else mean_interval(*averaged)
+    if interval is not None:
+        below.append(f"{metric.text(interval[0])} to {metric.text(interval[1])}")
+    guess = _guess(run, key)
+    if guess is not None:
+        below.append(f"always “{guess[0]}”: {metric.text(guess[1])}")
+    lines = "".join(f"<small>{escape(line)}</small>" for line in below)
+    return (
+        f'<div class="card{" main" if main else ""}"><span>{escape(metric.words)}</span>'
+        f"<strong>{metric.text(value)}</strong>{lines}</div>"
     )
-    return section("Results", f'<div class="cards">{cards}</div>{_published(run)}')
+
+
+def _guess(run: Run, key: str) -> tuple[str, float] | None:
+    """Return the most frequent class and how often it is right, if the metric is the accuracy of classes."""
+    counts = run.table("confusion")
+    if counts is None or not counts.sum():
+        return None
+    if not math.isclose(np.trace(counts) / counts.sum(), run.metrics[key], abs_tol=1e-6):
+        return None
+    best, share = majority(counts)
+    return run.class_name(best), share
+
+
+def _measured_on(run: Run) -> str:
+    """Say how much was tested, and what the intervals are."""
+    if not run.shapes:
+        return ""
+    vertices = run.vertex_count()
+    amount = _count(len(run.shapes), _what(run)) + (f", {_count(vertices, 'vertex')}" if vertices else "")
+    if len(run.shapes) < FEWEST:
+        return f"Measured on {amount}: too few to say how far these numbers can be trusted."
+    if any(run.averaged(key) is not None for key in run.metrics):
+        return f"Measured on {amount}. Below a number: its 95 % interval over shapes like these."
+    return f"Measured on {amount}."
+
+
+def _what(run: Run) -> str:
+    """Return what was tested: shapes, or pairs of them, whose names have an arrow between."""
+    return "test pair" if all(" → " in str(shape.get("name")) for shape in run.shapes) else "test shape"
+
+
+def _warnings(run: Run) -> Iterator[str]:
+    """Yield what a reader of the numbers should know."""
+    main, *others = run.metrics
+    metric, value = run.metric(main), run.metrics[main]
+    guess = _guess(run, main)
+    if guess is not None and guess[1] >= value:
+        yield f"Always answering “{guess[0]}” would be right at least as often: {metric.text(guess[1])}."
+    curves = {name.casefold() for name in run.curves}
+    better = []
+    for key in others:
+        baseline = key.removesuffix(f"_{main}")
+        known = baseline.casefold() in curves or main == "mean_average_precision"
+        if baseline != key and known and metric.goodness(run.metrics[key]) > metric.goodness(value):
+            better.append(f"{metric_of(baseline).words} reaches {metric.text(run.metrics[key])}")
+    if better:
+        yield f"Simpler than this network and better: {', '.join(better)}; the network {metric.text(value)}."
+    if untested := run.untested():
+        yield f"Not tested, because no test shape has them: {', '.join(untested)}."
 
 
 def _published(run: Run) -> str:
@@ -188,10 +254,11 @@ def _count(number: int, what: str) -> str:
 
     Examples
     --------
-    >>> _count(1, "epoch"), _count(1200, "shape")
-    ('1 epoch', '1,200 shapes')
+    >>> _count(1, "epoch"), _count(1200, "shape"), _count(3, "vertex")
+    ('1 epoch', '1,200 shapes', '3 vertices')
     """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    several = "vertices" if what == "vertex" else f"{what}s"
+    return f"{number:,} {what if number == 1 else several}"
 
 
 def _results(run: Run) -> str:
@@ -216,7 +283,7 @@ def _shapes(run: Run) -> str:
     if not panels:
         return ""
     columns = min(len(panels), 4)
-    inside = views(panels, up=run.up or "y", columns=columns, height="clamp(280px, 44vh, 440px)")
+    inside = views(panels, up=run.up, columns=columns, height="clamp(280px, 44vh, 440px)")
     return section("Shapes", inside, run.shapes_caption)
 
 
@@ -234,9 +301,8 @@ def _every_shape(run: Run) -> str:
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
-    inside = f'<div class="scroll">{_table(header, rows)}</div>'
-    what = "The test shape" if len(shapes) == 1 else f"All {len(shapes):,} test shapes, worst first"
-    return f"<details><summary>{what}</summary>{inside}</details>"
+    one, several = "The test shape", f"All {_count(len(shapes), _what(run))}, worst first"
+    return _folded(one if len(shapes) == 1 else several, _table(header, rows))
 
 
 def _cell(run: Run, key: str, value: Any) -> str:
@@ -245,12 +311,11 @@ def _cell(run: Run, key: str, value: Any) -> str:
     return str(value)
 
 
-def _settings(config: Mapping[str, Any]) -> str:
-    if not config:
+def _settings(run: Run) -> str:
+    if not run.settings:
         return ""
-    rows = [[key, value] for key, value in _flat(config).items() if key.split(".")[0] not in _NO_SETTINGS]
-    inside = f'<div class="scroll">{_table(["setting", "value"], rows)}</div>'
-    return f"<details><summary>Settings</summary>{inside}</details>"
+    rows = [[key, value] for key, value in run.settings.items()]
+    return _folded("Settings", _table(["setting", "value"], rows))
 
 
 # --- several runs
@@ -262,34 +327,89 @@ def _read_all(runs: Sequence[str | Path], descriptions: Sequence[Description]) -
     return dict(zip(_distinct(read), read, strict=True))
 
 
-def _metrics_side_by_side(runs: Mapping[str, Run]) -> str:
-    metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
-    keys = list(dict.fromkeys(key for run in runs.values() for key in run.metrics))
-    if not keys:
-        return _note("None of these runs has been evaluated.")
-    rows = [
-        [name, run.task, *(metrics[key].text(run.metrics.get(key)) for key in keys)]
-        for name, run in runs.items()
+def _same_but_seed(runs: Mapping[str, Run]) -> list[dict[str, Run]]:
+    """Return groups of runs that differ in nothing but their seed, best group and best run first."""
+    groups: dict[str, dict[str, Run]] = {}
+    for name, run in runs.items():
+        same = {key: value for key, value in run.settings.items() if key.split(".")[-1] != "seed"}
+        groups.setdefault(json.dumps([run.task, same], sort_keys=True), {})[name] = run
+    tasks = list(dict.fromkeys(run.task for run in runs.values()))
+    ordered = [
+        dict(sorted(group.items(), key=lambda item: _main_goodness([item[1]]))) for group in groups.values()
     ]
+
+    def place(group: dict[str, Run]) -> tuple[int, float]:
+        own = list(group.values())
+        return tasks.index(own[0].task), _main_goodness(own)
+
+    return sorted(ordered, key=place)
+
+
+def _main_goodness(runs: Sequence[Run]) -> float:
+    """Return a number that is smaller the better the mean of the runs' most important metric is."""
+    key = next(iter(runs[0].metrics), None)
+    if key is None:
+        return math.inf
+    return -runs[0].metric(key).goodness(float(np.mean([run.metrics.get(key, np.nan) for run in runs])))
+
+
+def _metrics_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
+    """Tables of results, best first: of settings over their seeds, and of each run."""
+    runs = {name: run for group in groups for name, run in group.items()}
+    metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
+    if not metrics:
+        return _note("None of these runs has been evaluated.")
+    tasks = list(dict.fromkeys(run.task for run in runs.values()))
+    best_first = sorted(runs.items(), key=lambda item: (tasks.index(item[1].task), _main_goodness([item[1]])))
+    each = _results_table({name: [run] for name, run in best_first}, metrics)
+    if len(groups) == len(runs):
+        return section("Results", each, "Best first; the best of each column is bold.")
+    over_seeds = _results_table({_group_name(group): list(group.values()) for group in groups}, metrics)
+    caption = "Mean ± standard deviation over runs that differ in their seed only; best first."
+    return section("Results", over_seeds + "<h3>Each run</h3>" + each, caption)
+
+
+def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metric]) -> str:
+    """A table of metrics, with mean and standard deviation where a row has several runs."""
+    several = any(len(runs) > 1 for runs in rows.values())
+    cells, means = [], []
+    for name, runs in rows.items():
+        row = [name, runs[0].task, *([str(len(runs))] if several else [])]
+        values = {key: [run.metrics[key] for run in runs if key in run.metrics] for key in metrics}
+        means.append({key: float(np.mean(found)) for key, found in values.items() if found})
+        for key, metric in metrics.items():
+            found = values[key]
+            if len(found) > 1:
+                row.append(metric.text_with_spread(float(np.mean(found)), float(np.std(found, ddof=1))))
+            else:
+                row.append(metric.text(found[0] if found else None))
+        cells.append(row)
+    header = ["run", "task", *(["runs"] if several else []), *(metric.words for metric in metrics.values())]
+    first = len(header) - len(metrics)
     marked = set()
-    for column, key in enumerate(keys):
-        values = [run.metrics.get(key) for run in runs.values()]
-        if metrics[key].better is None or len(set(values)) < 2:
-            continue
-        best = max(metrics[key].goodness(value) for value in values)
-        marked |= {
-            (row, column + 2) for row, value in enumerate(values) if metrics[key].goodness(value) == best
-        }
-    header = ["run", "task", *(metrics[key].words for key in keys)]
-    return section("Results", f'<div class="scroll">{_table(header, rows, marked=marked)}</div>')
+    for column, (key, metric) in enumerate(metrics.items(), start=first):
+        known = [metric.goodness(own.get(key)) for own in means]
+        if metric.better is not None and len(set(known)) > 1:
+            marked |= {(row, column) for row, value in enumerate(known) if value == max(known)}
+    return f'<div class="scroll">{_table(header, cells, marked=marked)}</div>'
 
 
-def _training_side_by_side(runs: Mapping[str, Run]) -> str:
+def _group_name(group: Mapping[str, Run]) -> str:
+    """Return the name of a run, or of several that differ in their seed only."""
+    first, *others = group
+    return first if not others else f"{first} and {_count(len(others), 'other seed')}"
+
+
+def _training_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
+    runs = {name: run for group in groups for name, run in group.items()}
+    colour_of = {name: k for k, group in enumerate(groups) for name in group}
     drawn = []
     for key, (y, percent) in _shared_columns(runs).items():
         logged = {n: (epochs_of(r.history), r.history[key]) for n, r in runs.items() if key in r.history}
-        drawn.append(plots.lines(logged, x="epoch", y=y, percent=percent, whole=True))
-    return section("Training", _side_by_side(drawn)) if drawn else ""
+        colours = [colour_of[name] for name in logged]
+        drawn.append(plots.lines(logged, x="epoch", y=y, percent=percent, whole=True, colours=colours))
+    caption = "Runs that differ in their seed only share a colour." if len(groups) < len(runs) else ""
+    return section("Training", _side_by_side(drawn), caption) if drawn else ""
 
 
 def _results_side_by_side(runs: Mapping[str, Run]) -> str:
@@ -303,19 +423,21 @@ def _results_side_by_side(runs: Mapping[str, Run]) -> str:
     return "".join(sections)
 
 
-def _differences(runs: Mapping[str, Run]) -> str:
-    """Settings that are not the same in all runs."""
-    flat = {name: _flat(run.config) for name, run in runs.items()}
-    keys = dict.fromkeys(key for settings in flat.values() for key in settings)
+def _differences(groups: Sequence[Mapping[str, Run]]) -> str:
+    """Settings that are not the same in all runs, seeds apart where several were run."""
+    seeds = any(len(group) > 1 for group in groups)
+    columns = {_group_name(group): next(iter(group.values())).settings for group in groups}
+    keys = dict.fromkeys(key for settings in columns.values() for key in settings)
     rows = [
-        [key, *(settings.get(key, "–") for settings in flat.values())]
+        [key, *(settings.get(key, "–") for settings in columns.values())]
         for key in keys
-        if len({settings.get(key) for settings in flat.values()}) > 1
-        and key.split(".")[0] not in _NO_SETTINGS
+        if len({settings.get(key) for settings in columns.values()}) > 1
+        and not (seeds and key.split(".")[-1] == "seed")
     ]
     if not rows:
-        return ""
-    return section("Settings that differ", f'<div class="scroll">{_table(["setting", *runs], rows)}</div>')
+        return _note("These runs have the same settings" + (" but for their seed." if seeds else "."))
+    inside = f'<div class="scroll">{_table(["setting", *columns], rows)}</div>'
+    return section("Settings that differ", inside)
 
 
 def _curves(runs: Mapping[str, Run]) -> dict[CurveTexts, dict[str, Any]]:
@@ -369,6 +491,11 @@ def _curve_section(texts: CurveTexts, curves: Mapping[str, Any]) -> str:
     return section(texts.title, drawn, texts.caption)
 
 
+def _folded(title: str, inside: str) -> str:
+    head = f"<summary>{escape(title)}</summary>"
+    return f'<details class="long">{head}<div class="scroll">{inside}</div></details>'
+
+
 def _note(text: str) -> str:
     return f'<p class="note">{escape(text)}</p>'
 
@@ -395,14 +522,3 @@ def _table(
         for i, row in enumerate(rows)
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Nested settings as dotted names."""
-    flat: dict[str, str] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{before}{key}.")
-        else:
-            flat[f"{before}{key}"] = value if isinstance(value, str) else json.dumps(value)
-    return flat

@@ -176,7 +176,7 @@ class Run:
         if shape.get("note"):
             return str(shape["note"])
         if _is_number(shape.get("truth")) and _is_number(shape.get("predicted")):
-            truth, predicted = (self._class_name(int(shape[key])) for key in ("truth", "predicted"))
+            truth, predicted = (self.class_name(int(shape[key])) for key in ("truth", "predicted"))
             confidence = shape.get("confidence")
             sure = f" ({100 * confidence:.0f} %)" if _is_number(confidence) else ""
             return f"{truth}{sure}" if truth == predicted else f"{truth}, predicted {predicted}{sure}"
@@ -200,22 +200,70 @@ class Run:
         return None if found is None else np.array(found, dtype=np.float64)
 
     def parts(self) -> tuple[Floats, list[str]] | None:
-        """Return intersection over union, and the name, of each part that occurs."""
+        """Return intersection over union, and the name, of each tested part."""
         iou = self.table("iou")
         if iou is None:
             return None
-        occurs = np.flatnonzero(~np.isnan(iou))
-        return iou[occurs], [self._class_name(k) for k in occurs.tolist()]
-
-    def confusion(self) -> tuple[Floats, list[str]] | None:
-        """Return the confusion matrix, and the names, of the classes that occur."""
         counts = self.table("confusion")
-        if counts is None:
-            return None
-        occurs = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1) > 0)
-        return counts[np.ix_(occurs, occurs)], [self._class_name(k) for k in occurs.tolist()]
+        tested = ~np.isnan(iou) if counts is None else ~np.isnan(iou) & (counts.sum(axis=1) > 0)
+        return iou[tested], [self.class_name(k) for k in np.flatnonzero(tested).tolist()]
 
-    def _class_name(self, number: int) -> str:
+    def confusion(self) -> tuple[Floats, list[str], list[str]] | None:
+        """Return the confusion matrix, the names of its rows (tested classes) and of its columns."""
+        counts = self.table("confusion")
+        if counts is None or not counts.sum():
+            return None
+        rows = np.flatnonzero(counts.sum(axis=1) > 0)
+        columns = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1) > 0)
+        true, predicted = ([self.class_name(k) for k in found.tolist()] for found in (rows, columns))
+        return counts[np.ix_(rows, columns)], true, predicted
+
+    def untested(self) -> list[str]:
+        """Return the names of classes that no test shape has."""
+        counts = self.table("confusion")
+        if counts is None or not counts.sum():
+            return []
+        return [self.class_name(k) for k in np.flatnonzero(counts.sum(axis=1) == 0).tolist()]
+
+    def vertex_count(self) -> int | None:
+        """Return how many vertices were tested, if the run tells."""
+        numbers = [shape.get("vertices") for shape in self.shapes]
+        if numbers and all(map(_is_number, numbers)):
+            return int(sum(numbers))  # type: ignore[arg-type]
+        counts = self.table("confusion")
+        total = 0 if counts is None else round(counts.sum())
+        return total if total > len(self.shapes) else None  # else it counts shapes
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """Settings by dotted names, without what says nothing about how the run was made."""
+        return {
+            key: value
+            for key, value in _flat(self.config).items()
+            if key.split(".")[0] not in ("class_names", "metrics", "benchmark")
+        }
+
+    def averaged(self, key: str) -> tuple[Floats, Floats | None] | None:
+        """Return the numbers of shapes whose mean a metric is, and their weights if the mean has any.
+
+        None if the metric is no such mean, for example because it is computed from all vertices together.
+        """
+        value = self.metrics[key]
+        numbers = {k: None for shape in self.shapes for k, number in shape.items() if _is_number(number)}
+        for candidate in dict.fromkeys((key, key.removeprefix("mean_"), *numbers)):
+            known = [shape for shape in self.shapes if _is_number(shape.get(candidate))]
+            if candidate not in numbers or len(known) < max(len(self.shapes), 1):
+                continue
+            values = np.array([shape[candidate] for shape in known], dtype=np.float64)
+            if math.isclose(values.mean(), value, rel_tol=1e-6):
+                return values, None
+            weights = np.array([shape.get("vertices") or 0 for shape in known], dtype=np.float64)
+            if weights.all() and math.isclose(np.average(values, weights=weights), value, rel_tol=1e-6):
+                return values, weights
+        return None
+
+    def class_name(self, number: int) -> str:
+        """Return the name of a class, or its number if it has none."""
         names = self.class_names
         return names[number] if 0 <= number < len(names) else str(number)
 
@@ -364,6 +412,17 @@ def _template(run: Run) -> Mesh | None:
 def _partner_file(path: Path) -> Path:
     """Return the file of the other mesh of a pair."""
     return path.with_name(f"{path.stem}-model.ply")
+
+
+def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Return nested settings as dotted names."""
+    flat: dict[str, str] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{key}.")
+        else:
+            flat[f"{before}{key}"] = value if isinstance(value, str) else json.dumps(value)
+    return flat
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -312,8 +312,9 @@ def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
             missing = f"{problem} is missing" if isinstance(problem, KeyError) else problem
             raise ValueError(f"{beside} does not describe {path.name}: {missing}; write both again") from None
         found.append(own)
-    # Where values are described, the colours of the file are only how other programs see them.
-    own_colours = None if found else mesh.vertex_colours
+    # Where values are described, the colours of the file are only how other programs see the first of them;
+    # but those of places cannot be made again without their template.
+    own_colours = None if found and found[0].kind != "places" else mesh.vertex_colours
     rest = values_of(replace(mesh, vertex_data=data, vertex_colours=own_colours))
     return replace(mesh, vertex_data={}), found + rest
 

@@ -31,7 +31,7 @@ def view(
     radius: float = 0.2,
     shown: Sequence[Shown] | None = None,
     template: Mesh | None = None,
-    up: str = "y",
+    up: str | None = None,
     out: Path | None = None,
     open: bool = True,
     png: Path | None = None,
@@ -62,8 +62,8 @@ def view(
         Further values and a note for each mesh, such as the prediction of a network; shown first.
     template : Mesh, optional
         Mesh that places among the values refer to; shown before the others.
-    up : "x", "y" or "z"
-        Axis that points up at first.
+    up : "x", "y" or "z", optional
+        Axis that points up at first; if left out, what is written beside the first mesh, or a guess.
     out : path, optional
         Page to write; ``<first mesh>.html`` in the current folder if left out.
     open : bool
@@ -93,6 +93,7 @@ def view(
         panels = _panels(loaded, files, list(shown or (Shown() for _ in meshes)), kept, template)
         caption = ""
     title = ", ".join(dict.fromkeys(mesh.name for mesh in loaded))
+    up = up or read_about(meshes[0]).get("up")
     if png is not None:
         from fieldconv.viz.picture import write_picture
 

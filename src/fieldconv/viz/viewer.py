@@ -2,9 +2,11 @@
 
 Plotly's surface trace was tried first. Both with 163,842 vertices, no graphics card, two busy cores, three
 loads each: page 14.6 MB against 1.9 MB (5.3 MB if the vertices are in random order); first picture after
-8-11 s against 1.2-7.5 s; a frame of a turn 2.8-5.2 s against 0.4-0.6 s. The frames are faster because
-viewer.js gives up antialiasing where there is no graphics card, and resolution while things move: with
-antialiasing at full resolution its frames take 2.5-3.7 s, like Plotly's. Not measured with a graphics card.
+8-11 s against 1.2-7.5 s; a frame of a turn 2.8-5.2 s against 0.4-0.6 s.
+
+Since then viewer.js draws fewer faces while things move, with light at vertices only, where the computer is
+slow: 200,000 vertices turn at 20 to 36 frames a second on two busy cores without a graphics card, against
+3 to 4 with all faces. At rest all faces are drawn. Not measured with a graphics card.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import colours as col
 from fieldconv.viz import page
-from fieldconv.viz.camera import Camera, frame
+from fieldconv.viz.camera import AXES, Camera, frame, guess_up
 from fieldconv.viz.panels import Colouring, Colours, Labels, Panel, Polar, Scalar
 
 MOST_COLUMNS = 3
@@ -33,7 +35,7 @@ def write_page(
     *,
     title: str = "",
     caption: str = "",
-    up: str = "y",
+    up: str | None = None,
     columns: int | None = None,
 ) -> Path:
     """Write one self-contained page with the panels side by side; their views turn together.
@@ -45,8 +47,8 @@ def write_page(
         HTML file to write.
     title, caption : str
         Plain text above the views; the title of the first panel if left out.
-    up : "x", "y" or "z"
-        Axis that points up at first.
+    up : "x", "y" or "z", optional
+        Axis that points up at first; if left out it is guessed, and the page says so.
     columns : int, optional
         Views beside each other on a wide screen.
 
@@ -66,7 +68,11 @@ def write_page(
 
 
 def views(
-    panels: Sequence[Panel], *, up: str = "y", columns: int | None = None, height: str | None = None
+    panels: Sequence[Panel],
+    *,
+    up: str | None = None,
+    columns: int | None = None,
+    height: str | None = None,
 ) -> str:
     """Return the HTML of views that belong together, to be put into a page with ``viewer=True``."""
     if not panels:
@@ -74,14 +80,22 @@ def views(
     identifier = f"fieldconv-{next(_numbers)}"
     meshes: list[Mesh] = []
     specs = [_panel(panel, meshes) for panel in panels]
-    camera = Camera.home(panels[0], up=up)
+    upward = up or guess_up(panels[0].mesh)
+    homes = {axis: Camera.home(panels[0], up=axis) for axis in dict.fromkeys((upward, *AXES))}
+    camera = homes[upward]
     focuses = {id(panel.mesh): panel.focus for panel in panels}
     data = {
         "meshes": [_mesh(mesh, focuses[id(mesh)]) for mesh in meshes],
         "panels": specs,
         "plain": list(col.PLAIN),
         "columns": columns or min(len(panels), MOST_COLUMNS),
-        "camera": {"turn": camera.turn.ravel().tolist(), "zoom": camera.zoom, "fit": camera.fit},
+        "camera": {
+            "turns": {axis: home.turn.ravel().tolist() for axis, home in homes.items()},
+            "up": upward,
+            "guessed": up is None,
+            "zoom": camera.zoom,
+            "fit": camera.fit,
+        },
     }
     style = f' style="--stage:{height}"' if height else ""
     return f'<section data-fieldconv="{identifier}"{style}></section>{page.data_block(identifier, data)}'

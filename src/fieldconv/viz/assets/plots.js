@@ -1,16 +1,53 @@
-// Draws every [data-plot] of the page with Plotly, in one style.
+// Draws every [data-plot] of the page with Plotly, in one style, in the colours of the page.
 "use strict";
 (() => {
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
-  const AXIS = { gridcolor: "#e6e9ed", zerolinecolor: "#cfd5dc", linecolor: "#9aa4b1", automargin: true, title: { standoff: 8, font: { size: 13 } } };
+  const PAPER_WIDTH = 640; // pixels across a sheet of A4 without margins
+  const BLUES = {
+    light: [[0, "#f5f8fb"], [0.5, "#6baed6"], [1, "#08306b"]],
+    dark: [[0, "#222b38"], [0.5, "#2f78b0"], [1, "#d6ecff"]],
+  };
+  const places = [...document.querySelectorAll("[data-plot]")];
 
-  const axis = (own) => ({ ...AXIS, ...own, title: { ...AXIS.title, ...(own || {}).title } });
+  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const dark = () => document.documentElement.dataset.theme === "dark";
 
-  function draw(place) {
+  // Colours too dark to be seen on a dark page become lighter.
+  function visible(colour) {
+    const parts = /^rgb\((\d+),(\d+),(\d+)\)$/.exec(colour || "");
+    if (!parts || !dark()) return colour;
+    const rgb = parts.slice(1).map(Number);
+    const light = (0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2]) / 255;
+    if (light > 0.3) return colour;
+    const brighter = 225 / Math.max(...rgb, 1);
+    return `rgb(${rgb.map((c) => Math.round(Math.min(255, 20 + c * brighter))).join(",")})`;
+  }
+
+  function styled(trace) {
+    const own = { ...trace };
+    if (own.type === "heatmap") own.colorscale = BLUES[dark() ? "dark" : "light"];
+    if (own.line) own.line = { ...own.line, color: visible(own.line.color) };
+    if (own.marker) {
+      const colour = own.marker.color;
+      own.marker = { ...own.marker, color: Array.isArray(colour) ? colour.map(visible) : visible(colour) };
+    }
+    return own;
+  }
+
+  function draw(place, width) {
     const { data, layout } = JSON.parse(document.getElementById(place.dataset.plot).textContent);
-    const narrow = place.clientWidth < 480;
+    const narrow = (width || place.clientWidth) < 480;
+    const ink = variable("--ink");
+    const axis = (own) => ({
+      gridcolor: variable("--grid"),
+      zerolinecolor: variable("--line"),
+      linecolor: variable("--axis"),
+      automargin: true,
+      ...own,
+      title: { standoff: 8, font: { size: 13 }, ...(own || {}).title },
+    });
     const merged = {
-      font: { family: FONT, size: narrow ? 12 : 13, color: "#1a2230" },
+      font: { family: FONT, size: narrow ? 12 : 13, color: ink },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 54, r: 16, t: 14, b: 46 },
@@ -19,10 +56,19 @@
       ...layout,
       xaxis: axis(layout.xaxis),
       yaxis: axis(layout.yaxis),
+      ...(width ? { width, autosize: false } : { autosize: true }),
     };
-    return Plotly.newPlot(place, data, merged, { responsive: true, displaylogo: false, displayModeBar: false, scrollZoom: false });
+    const options = { responsive: true, displaylogo: false, displayModeBar: false, scrollZoom: false };
+    const before = place.layout?.width;
+    return Plotly.react(place, data.map(styled), merged, options).then(() => !width && before && Plotly.Plots.resize(place));
   }
 
+  // Plots side by side share the width of a sheet.
+  const beside = (place) => Math.min(2, place.closest(".row")?.childElementCount || 1);
+  const drawAll = (width) => Promise.all(places.map((place) => draw(place, width && (width - 20) / beside(place))));
   window.fieldconvPlots = { ready: false };
-  Promise.all([...document.querySelectorAll("[data-plot]")].map(draw)).then(() => (window.fieldconvPlots.ready = true));
+  drawAll().then(() => (window.fieldconvPlots.ready = true));
+  window.addEventListener("fieldconv-theme", () => drawAll());
+  window.addEventListener("beforeprint", () => drawAll(PAPER_WIDTH));
+  window.addEventListener("afterprint", () => drawAll());
 })();

@@ -4,6 +4,8 @@
 (() => {
   const FOCAL = 1 / Math.tan((15 * Math.PI) / 180);
   const EYE = 1.03 / Math.sin((15 * Math.PI) / 180); // from there the unit ball just fits
+  const COARSE = 14000; // faces that a computer without a graphics card draws in a few hundredths of a second
+  const SMOOTH = 30; // milliseconds that a frame may take
   const MODES = { plain: 0, labels: 1, scalar: 2, colours: 3, polar: 4 };
 
   // ---------------------------------------------------------------- arrays
@@ -33,6 +35,14 @@
       float depth = (place.z * ${-(FAR + NEAR)} - ${2 * FAR * NEAR}) / ${FAR - NEAR};
       return vec4(lens * place.xy, depth, -place.z);
     }`;
+  const LIGHT = `float shadeOf(vec3 n, vec3 toward) {
+      vec3 light = normalize(vec3(-0.35, 0.55, 0.75));
+      return 0.46 + 0.42 * max(dot(n, light), 0.0) + 0.06 * (1.0 + n.y) + 0.12 * max(dot(n, toward), 0.0);
+    }
+    float glossOf(vec3 n, vec3 toward) {
+      vec3 light = normalize(vec3(-0.35, 0.55, 0.75));
+      return 0.07 * pow(max(dot(n, normalize(light + toward)), 0.0), 40.0);
+    }`;
   const SURFACE_VERTEX = `#version 300 es
     precision highp float;
     in vec3 point, direction; in vec4 value;
@@ -47,40 +57,74 @@
       place = turn * point + vec3(pan, -${EYE});
       gl_Position = clip(lens, place);
     }`;
-  const SURFACE_FRAGMENT = `#version 300 es
+  // One program per mode: without unused branches, and without "discard" where nothing can be hidden, it is
+  // several times faster on a computer without a graphics card.
+  const surfaceFragment = (mode) => `#version 300 es
     precision highp float;
     uniform sampler2D ramp;
-    uniform int mode, size; uniform vec3 plain;
+    uniform int size; uniform vec3 plain;
     in vec3 weights, normal, place; in vec4 mean;
     out vec4 colour;
+    ${LIGHT}
     void main() {
       vec3 paint = plain;
-      if (mode == 1) { // the class of the nearest corner
+      #if ${mode} == ${MODES.labels} // the class of the nearest corner
         float near = weights.x >= max(weights.y, weights.z) ? mean.x : weights.y >= weights.z ? mean.y : mean.z;
         if (near > -0.5) {
           vec4 found = texelFetch(ramp, ivec2(int(near + 0.5), 0), 0);
           if (found.a < 0.5) discard;
           paint = found.rgb;
         }
-      } else if (mode == 2 && mean.a > 0.5) { // corners without a value have weight zero
-        paint = texture(ramp, vec2((mean.r / mean.a * float(size - 1) + 0.5) / float(size), 0.5)).rgb;
-      } else if (mode == 3) {
+      #elif ${mode} == ${MODES.scalar} // corners without a value have weight zero
+        if (mean.a > 0.5) paint = texture(ramp, vec2((mean.r / mean.a * float(size - 1) + 0.5) / float(size), 0.5)).rgb;
+      #elif ${mode} == ${MODES.colours}
         paint = mean.rgb;
-      } else if (mode == 4 && mean.a > 0.999) {
-        float ring = 2.5 * length(mean.rg), soft = fwidth(ring);
-        paint = texture(ramp, vec2(fract(atan(mean.g, mean.r) / 6.2831853), 0.5)).rgb;
-        paint *= mix(0.74, 1.06, smoothstep(-soft, soft, abs(fract(ring) - 0.5) - 0.25));
-        float spoke = abs(mean.g) / max(fwidth(mean.g), 1e-9);
-        if (mean.r > 0.0) paint = mix(paint, vec3(0.1), 0.75 * clamp(1.6 - spoke, 0.0, 1.0));
-      }
+      #elif ${mode} == ${MODES.polar}
+        if (mean.a > 0.999) {
+          float ring = 2.5 * length(mean.rg), soft = fwidth(ring);
+          paint = texture(ramp, vec2(fract(atan(mean.g, mean.r) / 6.2831853), 0.5)).rgb;
+          paint *= mix(0.74, 1.06, smoothstep(-soft, soft, abs(fract(ring) - 0.5) - 0.25));
+          float spoke = abs(mean.g) / max(fwidth(mean.g), 1e-9);
+          if (mean.r > 0.0) paint = mix(paint, vec3(0.1), 0.75 * clamp(1.6 - spoke, 0.0, 1.0));
+        }
+      #endif
       // The normal on the side we look at, whichever way round the faces are.
       vec3 facing = normalize(cross(dFdx(place), dFdy(place)));
       vec3 n = normalize(normal + 1e-6 * facing);
       if (dot(n, facing) < 0.0) n = -n;
-      vec3 light = normalize(vec3(-0.35, 0.55, 0.75)), toward = normalize(-place);
-      float shade = 0.46 + 0.42 * max(dot(n, light), 0.0) + 0.06 * (1.0 + n.y) + 0.12 * max(dot(n, toward), 0.0);
-      colour = vec4(paint * shade + 0.07 * pow(max(dot(n, normalize(light + toward)), 0.0), 40.0), 1);
+      vec3 toward = normalize(-place);
+      colour = vec4(paint * shadeOf(n, toward) + glossOf(n, toward), 1);
     }`;
+  // For a slow computer while things move: colour and light are computed at the vertices only.
+  const quickVertex = (mode) => `#version 300 es
+    precision highp float;
+    in vec3 point, direction; in vec4 value;
+    uniform mat3 turn; uniform vec2 pan, lens;
+    uniform sampler2D ramp;
+    uniform int size; uniform vec3 plain;
+    out vec3 lit;
+    ${CLIP} ${LIGHT}
+    void main() {
+      vec3 paint = plain;
+      #if ${mode} == ${MODES.labels}
+        if (value.x > -0.5) paint = texelFetch(ramp, ivec2(int(value.x + 0.5), 0), 0).rgb;
+      #elif ${mode} == ${MODES.scalar}
+        if (value.a > 0.5) paint = texelFetch(ramp, ivec2(int(value.r * float(size - 1) + 0.5), 0), 0).rgb;
+      #elif ${mode} == ${MODES.colours}
+        paint = value.rgb;
+      #elif ${mode} == ${MODES.polar}
+        if (value.a > 0.5) paint = texture(ramp, vec2(fract(atan(value.g, value.r) / 6.2831853), 0.5)).rgb;
+      #endif
+      vec3 place = turn * point + vec3(pan, -${EYE}), toward = normalize(-place), n = turn * direction;
+      if (dot(n, toward) < 0.0) n = -n;
+      lit = paint * shadeOf(n, toward) + glossOf(n, toward);
+      gl_Position = clip(lens, place);
+    }`;
+  const QUICK_FRAGMENT = `#version 300 es
+    precision mediump float;
+    in vec3 lit;
+    out vec4 colour;
+    void main() { colour = vec4(lit, 1); }`;
   const EDGE_VERTEX = `#version 300 es
     precision highp float;
     in vec3 point;
@@ -115,6 +159,8 @@
   ]);
   const ARROW_BORDER = new Float32Array([-1, -1, 1, -1, 1, 1, -1, -1, 1, 1, -1, 1, -1, -1.6, 2.2, 0, -1, 1.6]);
 
+  const SURFACE_INPUTS = ["point", "direction", "value"];
+
   class Painter {
     constructor() {
       const context = (antialias) => document.createElement("canvas").getContext("webgl2", { antialias });
@@ -126,7 +172,7 @@
       if (/swiftshader|llvmpipe|software|basic render/i.test(card)) gl = context(false);
       this.canvas = gl.canvas;
       this.gl = gl;
-      this.surface = this.program(SURFACE_VERTEX, SURFACE_FRAGMENT);
+      this.surfaces = new Map();
       this.edges = this.program(EDGE_VERTEX, EDGE_FRAGMENT);
       this.arrows = this.program(ARROW_VERTEX, ARROW_FRAGMENT);
       this.shape = this.buffer(ARROW_SHAPE);
@@ -146,6 +192,8 @@
         gl.compileShader(shader);
         gl.attachShader(program, shader);
       }
+      // One array of inputs serves all programs that draw surfaces.
+      SURFACE_INPUTS.forEach((name, place) => gl.bindAttribLocation(program, place, name));
       gl.linkProgram(program);
       if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
         const logs = gl.getAttachedShaders(program).map((shader) => gl.getShaderInfoLog(shader));
@@ -159,6 +207,14 @@
       return { program, uniforms };
     }
 
+    // The program that draws surfaces in a mode, slowly and well or quickly.
+    surface(mode, quick) {
+      const key = `${mode} ${quick}`;
+      if (!this.surfaces.has(key))
+        this.surfaces.set(key, quick ? this.program(quickVertex(mode), QUICK_FRAGMENT) : this.program(SURFACE_VERTEX, surfaceFragment(mode)));
+      return this.surfaces.get(key);
+    }
+
     buffer(values, old = null, kind = this.gl.ARRAY_BUFFER) {
       const gl = this.gl;
       const buffer = old || gl.createBuffer();
@@ -168,13 +224,13 @@
       return buffer;
     }
 
-    // Inputs of a program: name → [buffer, numbers per item, step per instance].
-    array({ program }, inputs, indices = null) {
+    // Inputs of a program, or of those that draw surfaces: name → [buffer, numbers per item, step per instance].
+    array(program, inputs, indices = null) {
       const gl = this.gl;
       const array = gl.createVertexArray();
       gl.bindVertexArray(array);
       for (const [name, [buffer, size, step = 0]] of Object.entries(inputs)) {
-        const place = gl.getAttribLocation(program, name);
+        const place = program ? gl.getAttribLocation(program.program, name) : SURFACE_INPUTS.indexOf(name);
         gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
         gl.enableVertexAttribArray(place);
         gl.vertexAttribPointer(place, size, gl.FLOAT, false, 0, 0);
@@ -196,8 +252,8 @@
       return texture;
     }
 
-    // Detail below one draws fewer pixels and stretches them.
-    draw(view, detail) {
+    // Detail below one draws fewer pixels and stretches them; coarse draws fewer faces and no edges.
+    draw(view, detail, coarse) {
       const gl = this.gl;
       const [width, height] = [view.canvas.width, view.canvas.height].map((side) => Math.ceil(side * detail));
       if (this.canvas.width < width || this.canvas.height < height) {
@@ -206,22 +262,23 @@
       }
       const bottom = this.canvas.height - height;
       gl.viewport(0, bottom, width, height);
-      gl.scissor(0, bottom, width, height);
+      gl.scissor(0, Math.max(0, bottom - 2), width + 2, height + 2); // stretching looks a little beyond the edge
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+      gl.scissor(0, bottom, width, height);
       const { paint, viewer } = view;
-      const uniforms = this.use(this.surface, view);
+      const uniforms = this.use(this.surface(paint.mode, coarse), view);
       gl.bindTexture(gl.TEXTURE_2D, paint.ramp);
-      gl.uniform1i(uniforms.mode, paint.mode);
       gl.uniform1i(uniforms.size, paint.size);
       gl.uniform3fv(uniforms.plain, viewer.plain);
-      gl.bindVertexArray(paint.whole.array);
-      gl.drawElements(gl.TRIANGLES, paint.whole.count, gl.UNSIGNED_INT, 0);
-      if (paint.mixed.count) {
-        gl.bindVertexArray(paint.mixed.array);
-        gl.drawArrays(gl.TRIANGLES, 0, paint.mixed.count);
+      const { whole, mixed } = coarse ? view.coarseTriangles() : paint.full;
+      gl.bindVertexArray(whole.array);
+      gl.drawElements(gl.TRIANGLES, whole.count, gl.UNSIGNED_INT, 0);
+      if (mixed.count) {
+        gl.bindVertexArray(mixed.array);
+        gl.drawArrays(gl.TRIANGLES, 0, mixed.count);
       }
-      if (viewer.edges) {
+      if (viewer.edges && !coarse) {
         this.use(this.edges, view);
         const lines = view.lines();
         gl.enable(gl.BLEND);
@@ -302,6 +359,34 @@
     };
   }
 
+  // At most about so many faces that look like all of them from afar: the vertices in a cell of a grid become
+  // the one of them that is nearest to its middle, so that buffers of positions and values serve both.
+  function coarseFaces({ points, faces, count }, most) {
+    if (faces.length <= 3 * most) return faces;
+    const stand = new Uint32Array(count);
+    let kept = faces;
+    // A surface fills about as many cells as a few times the square of the cells along an axis.
+    for (let cells = Math.ceil(Math.sqrt(most)); cells > 2 && kept.length > 3 * most; cells = Math.floor(cells * 0.8)) {
+      const nearest = new Map();
+      const cell = (x) => Math.min(cells - 1, Math.floor(((x + 1) / 2) * cells));
+      const middle = (x) => ((cell(x) + 0.5) * 2) / cells - 1;
+      const place = (v) => (cell(points[3 * v]) * cells + cell(points[3 * v + 1])) * cells + cell(points[3 * v + 2]);
+      const far = (v) => [0, 1, 2].reduce((sum, k) => sum + (points[3 * v + k] - middle(points[3 * v + k])) ** 2, 0);
+      for (let v = 0; v < count; v++) {
+        const key = place(v), distance = far(v), best = nearest.get(key);
+        if (!best) nearest.set(key, [v, distance]);
+        else if (distance < best[1]) [best[0], best[1]] = [v, distance];
+      }
+      for (let v = 0; v < count; v++) stand[v] = nearest.get(place(v))[0];
+      kept = [];
+      for (let f = 0; f < faces.length; f += 3) {
+        const a = stand[faces[f]], b = stand[faces[f + 1]], c = stand[faces[f + 2]];
+        if (a !== b && b !== c && c !== a) kept.push(a, b, c);
+      }
+    }
+    return Uint32Array.from(kept);
+  }
+
   // Pairs of vertices, each edge once.
   function edgesOf(mesh) {
     const seen = new Set();
@@ -345,18 +430,9 @@
     const kind = colouring ? colouring.kind : "plain";
     const given = colouring ? colouring.values : null;
     let ramp = new Uint8Array([255, 255, 255, 255]);
-    let whole = faces;
-    let mixed = new Uint32Array(0); // corners of the faces whose corners differ in class
     if (kind === "labels") {
       ramp = opaque(colouring.ramp);
       for (let v = 0; v < count; v++) values.fill(given[v], 4 * v, 4 * v + 3);
-      const parts = [[], []];
-      for (let f = 0; f < faces.length; f += 3) {
-        const label = given[faces[f]];
-        const same = label === given[faces[f + 1]] && label === given[faces[f + 2]];
-        parts[same ? 0 : 1].push(faces[f], faces[f + 1], faces[f + 2]);
-      }
-      [whole, mixed] = parts.map((part) => Uint32Array.from(part));
     } else if (kind === "scalar") {
       const [low, high] = colouring.limits;
       for (let v = 0; v < count; v++) {
@@ -375,25 +451,48 @@
     }
     if (kind === "scalar" || kind === "polar") ramp = opaque(colouring.ramp);
     const paint = painter();
-    const gather = (from) => {
-      const out = new Float32Array(3 * mixed.length);
-      for (let i = 0; i < out.length; i++) out[i] = from[3 * mixed[(i / 3) | 0] + (i % 3)];
-      return paint.buffer(out);
-    };
-    const corners = new Float32Array(4 * mixed.length);
-    for (let i = 0; i < mixed.length; i++)
-      for (let k = 0; k < 3; k++) corners[4 * i + k] = given[mixed[i - (i % 3) + k]];
     const inputs = { point: [mesh.pointBuffer, 3], direction: [mesh.normalBuffer, 3], value: [paint.buffer(values), 4] };
-    const indices = paint.buffer(whole, null, paint.gl.ELEMENT_ARRAY_BUFFER);
-    const apart = mixed.length && { point: [gather(mesh.points), 3], direction: [gather(mesh.normals), 3], value: [paint.buffer(corners), 4] };
+    const trianglesOf = (faces, simply = kind !== "labels") => {
+      const [whole, mixed] = simply ? [faces, new Uint32Array(0)] : byAgreement(faces, given);
+      const indices = paint.buffer(whole, null, paint.gl.ELEMENT_ARRAY_BUFFER);
+      return {
+        whole: { array: paint.array(null, inputs, indices), count: whole.length },
+        mixed: { array: mixed.length && paint.array(null, apart(mesh, mixed, given)), count: mixed.length },
+      };
+    };
     return {
       mode: MODES[kind],
       size: ramp.length / 4,
       ramp: paint.ramp(ramp, kind !== "labels", kind === "polar"),
-      whole: { array: paint.array(paint.surface, inputs, indices), count: whole.length },
-      mixed: { array: apart && paint.array(paint.surface, apart), count: mixed.length },
+      trianglesOf,
+      full: trianglesOf(faces),
+      coarse: null, // made when a slow computer first moves the view
       arrows: colouring && colouring.arrows ? paint.arrowArray(mesh, colouring.arrows) : null,
     };
+  }
+
+  // Corners of the faces whose corners have one class, and of the others.
+  function byAgreement(faces, classes) {
+    const parts = [[], []];
+    for (let f = 0; f < faces.length; f += 3) {
+      const label = classes[faces[f]];
+      const same = label === classes[faces[f + 1]] && label === classes[faces[f + 2]];
+      parts[same ? 0 : 1].push(faces[f], faces[f + 1], faces[f + 2]);
+    }
+    return parts.map((part) => Uint32Array.from(part));
+  }
+
+  // Inputs of faces whose corners differ in class: each corner knows the classes of all three.
+  function apart(mesh, corners, classes) {
+    const gather = (from) => {
+      const out = new Float32Array(3 * corners.length);
+      for (let i = 0; i < out.length; i++) out[i] = from[3 * corners[(i / 3) | 0] + (i % 3)];
+      return painter().buffer(out);
+    };
+    const values = new Float32Array(4 * corners.length);
+    for (let i = 0; i < corners.length; i++)
+      for (let k = 0; k < 3; k++) values[4 * i + k] = classes[corners[i - (i % 3) + k]];
+    return { point: [gather(mesh.points), 3], direction: [gather(mesh.normals), 3], value: [painter().buffer(values), 4] };
   }
 
   function opaque(rgb) {
@@ -436,8 +535,9 @@
       head.title = spec.title;
       this.stage = make("div", "fc-stage");
       this.canvas = make("canvas", "fc-canvas");
-      this.canvas.setAttribute("role", "img");
-      this.canvas.setAttribute("aria-label", `3-D view of ${spec.title}`);
+      this.canvas.setAttribute("role", "application");
+      this.canvas.setAttribute("aria-roledescription", "3-D view");
+      this.canvas.setAttribute("aria-label", `${spec.title}, ${spec.note}`);
       this.canvas.tabIndex = 0;
       this.marker = make("div", "fc-marker");
       this.scale = make("div", "fc-scale");
@@ -522,6 +622,7 @@
     hide(classes) {
       this.hidden = classes;
       this.edgeLines = null;
+      this.paint.coarse = null;
       if (this.current && this.current.kind === "labels") {
         this.current.hidden = classes;
         const ramp = opaque(this.current.ramp);
@@ -529,6 +630,28 @@
         painter().ramp(ramp, false, false, this.paint.ramp);
       }
       this.viewer.refresh();
+    }
+
+    // Few enough faces for a smooth motion of all views of the page together.
+    get coarseCount() {
+      return Math.max(4000, COARSE / this.viewer.views.length);
+    }
+
+    get large() {
+      return this.mesh.faces.length > 3 * this.coarseCount;
+    }
+
+    coarseTriangles() {
+      this.mesh.coarse ??= coarseFaces(this.mesh, this.coarseCount);
+      if (!this.paint.coarse) {
+        let faces = this.mesh.coarse;
+        if (this.hidden.size) {
+          const seen = (v) => !this.hidden.has(this.current.values[v]);
+          faces = faces.filter((_, i) => [0, 1, 2].every((k) => seen(faces[i - (i % 3) + k])));
+        }
+        this.paint.coarse = this.paint.trianglesOf(faces, true);
+      }
+      return this.paint.coarse;
     }
 
     // The edges between vertices that are not hidden.
@@ -603,21 +726,35 @@
     mark(v) {
       this.marked = v;
       this.marker.style.display = v < 0 ? "none" : "block";
-      if (v >= 0) {
-        const [x, y] = this.project(v);
-        this.marker.style.transform = `translate(${x}px, ${y}px)`;
-      }
+      if (v < 0) return;
+      const [x, y] = this.project(v);
+      this.marker.style.transform = `translate(${x}px, ${y}px)`;
+      const { turn } = this.camera;
+      const [nx, ny, nz] = this.mesh.normals.subarray(3 * v, 3 * v + 3);
+      this.marker.classList.toggle("fc-behind", turn[6] * nx + turn[7] * ny + turn[8] * nz < 0);
     }
 
     hover(x, y) {
+      if (this.viewer.pinned) return;
       const v = this.pick(x, y);
-      const tip = this.viewer.tip;
-      for (const view of this.viewer.views) view.mark(-1);
-      tip.style.display = v < 0 ? "none" : "block";
+      this.viewer.unmark();
+      if (v >= 0) this.tell(v, x, y);
+    }
+
+    // Keep the vertex under (x, y) marked and its values shown; elsewhere, let go of the one before.
+    pin(x, y) {
+      this.viewer.unpin();
+      const v = this.pick(x, y);
       if (v < 0) return;
+      this.viewer.pinned = this;
+      this.tell(v, ...this.project(v));
+    }
+
+    // Mark a vertex, and what it corresponds to, and show its values beside (x, y).
+    tell(v, x, y) {
+      const { tip, views, pinned } = this.viewer;
       this.mark(v);
-      const first = this.viewer.views[0];
-      for (const { match } of this.colourings) if (match && first !== this && match[v] >= 0) first.mark(match[v]);
+      for (const { match } of this.colourings) if (match && views[0] !== this && match[v] >= 0) views[0].mark(match[v]);
       tip.replaceChildren(make("strong", "", `vertex ${v}`));
       for (const colouring of this.colourings) {
         const text = colouring.describe(v);
@@ -626,13 +763,28 @@
         line.append(make("span", "fc-what", colouring.name), make("span", "fc-value", text));
         tip.append(line);
       }
-      const box = this.canvas.getBoundingClientRect();
+      tip.classList.toggle("fc-pinned", Boolean(pinned));
+      if (pinned) {
+        const close = make("button", "fc-close", "×");
+        close.type = "button";
+        close.setAttribute("aria-label", "Let go of this vertex");
+        close.addEventListener("click", () => this.viewer.unpin());
+        tip.append(close);
+      }
+      tip.style.display = "block";
+      this.placeTip(x, y);
+    }
+
+    // Beside a point of the canvas, inside the window.
+    placeTip(x, y) {
+      const tip = this.viewer.tip;
+      const box = this.canvas.getBoundingClientRect(), root = this.viewer.root.getBoundingClientRect();
       const [w, h] = [tip.offsetWidth, tip.offsetHeight];
       let [left, top] = [box.left + x + 14, box.top + y + 14];
       if (left + w > window.innerWidth - 6) left = Math.max(6, box.left + x - w - 14);
-      if (top + h > window.innerHeight - 6) top = Math.max(6, box.top + y - h - 14);
-      tip.style.left = `${left}px`;
-      tip.style.top = `${top}px`;
+      if (top + h > Math.max(window.innerHeight, box.bottom) - 6) top = box.top + y - h - 14;
+      tip.style.left = `${left - root.left}px`;
+      tip.style.top = `${top - root.top}px`;
     }
 
     turnBy(dx, dy) {
@@ -674,7 +826,6 @@
         fingers.set(event.pointerId, local(event));
         travelled = 0;
         canvas.classList.add("fc-held");
-        this.viewer.unmark();
       });
       canvas.addEventListener("pointermove", (event) => {
         const at = local(event);
@@ -687,6 +838,7 @@
         }
         const [dx, dy] = [at[0] - before[0], at[1] - before[1]];
         travelled += Math.abs(dx) + Math.abs(dy);
+        if (travelled < 4) return; // a click with an unsteady hand
         if (fingers.size === 2) {
           const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
           const apart = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
@@ -698,9 +850,9 @@
         fingers.set(event.pointerId, at);
       });
       const release = (event) => {
-        const tapped = fingers.delete(event.pointerId) && event.pointerType === "touch" && travelled < 8;
+        const held = fingers.delete(event.pointerId);
         if (!fingers.size) canvas.classList.remove("fc-held");
-        if (tapped) this.hover(...local(event)); // a finger cannot hover: a tap asks for the vertex
+        if (held && event.type === "pointerup" && event.button === 0 && travelled < 8) this.pin(...local(event));
       };
       canvas.addEventListener("pointerup", release);
       canvas.addEventListener("pointercancel", release);
@@ -708,7 +860,10 @@
         if (event.pointerType !== "touch") this.viewer.unmark(); // a lifted finger leaves too
       });
       canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-      canvas.addEventListener("dblclick", () => this.viewer.reset());
+      canvas.addEventListener("dblclick", () => {
+        this.viewer.unpin();
+        this.viewer.reset();
+      });
       canvas.addEventListener("wheel", (event) => {
         event.preventDefault();
         const lines = event.deltaMode === 1 ? 16 : 1;
@@ -722,6 +877,9 @@
         else if (event.key === "+" || event.key === "=") this.zoomBy(1.15, ...middle);
         else if (event.key === "-") this.zoomBy(1 / 1.15, ...middle);
         else if (event.key === "0") this.viewer.reset();
+        else if (event.key === "u") this.viewer.turnUp();
+        else if (event.key === "Enter" || event.key === " ") this.pin(...middle);
+        else if (event.key === "Escape") this.viewer.unpin();
         else return;
         event.preventDefault();
       });
@@ -731,8 +889,9 @@
   // ---------------------------------------------------------------- views that belong together
   class Viewer {
     constructor(root, spec) {
-      Object.assign(this, { root, spec, views: [], edges: false, linked: true, waiting: false, moving: false, touched: false, detail: 1 });
+      Object.assign(this, { root, spec, views: [], edges: false, linked: true, waiting: false, pinned: null, moving: false, touched: false, detail: 1, slow: false });
       this.plain = spec.plain.map((c) => c / 255);
+      this.up = spec.camera.up;
       this.camera = this.home();
       this.arrows = spec.panels.some((panel) => panel.colourings.some(({ arrows }) => arrows && arrows.shown));
       this.tools = make("div", "fc-tools");
@@ -746,7 +905,7 @@
 
     // The view the page starts with: every mesh as large as it goes.
     home() {
-      const camera = { turn: Float32Array.from(this.spec.camera.turn), zoom: this.spec.camera.zoom, pan: [0, 0] };
+      const camera = { turn: Float32Array.from(this.spec.camera.turns[this.up]), zoom: this.spec.camera.zoom, pan: [0, 0] };
       if (this.spec.camera.fit && this.views.length) camera.zoom *= Math.min(...this.views.map((view) => view.fit(camera)));
       return camera;
     }
@@ -771,6 +930,8 @@
       resize();
       this.draw();
       painter().gl.finish();
+      // Ready before the first motion, which would wait for it.
+      if (this.slow) setTimeout(() => this.views.forEach((view) => view.large && view.coarseTriangles()));
     }
 
     buildTools() {
@@ -808,14 +969,37 @@
       if (this.views.some((view) => view.colourings.some((c) => c.arrows))) toggle("Arrows", "arrows");
       toggle("Edges", "edges");
       if (this.views.length > 1) toggle("Turn together", "linked");
-      const reset = make("button", "fc-toggle", "Reset view");
-      reset.type = "button";
-      reset.dataset.tool = "reset";
-      reset.addEventListener("click", () => this.reset());
-      this.tools.append(reset);
-      this.tools.append(make("span", "fc-help", matchMedia("(pointer: coarse)").matches
-        ? "drag: turn · two fingers: zoom, pan · tap: vertex"
-        : "drag: turn · wheel: zoom · right or shift drag: pan"));
+      const button = (key, text, act) => {
+        const made = make("button", "fc-toggle", text);
+        made.type = "button";
+        made.dataset.tool = key;
+        made.addEventListener("click", act);
+        this.tools.append(made);
+        return made;
+      };
+      this.upButton = button("up", "", () => this.turnUp());
+      this.nameUp(this.spec.camera.guessed);
+      button("reset", "Reset view", () => this.reset());
+      const help = make("span", "fc-help", matchMedia("(pointer: coarse)").matches
+        ? "drag: turn · two fingers: zoom, pan · tap: pin a vertex"
+        : "drag: turn · wheel: zoom · right or shift drag: pan · click: pin a vertex");
+      this.tools.append(help);
+      const keys = make("p", "fc-hidden", "Keys: arrows turn, shift and arrows move, plus and minus zoom, Enter names the vertex in the middle, Escape lets go of it, u changes the axis that points up, 0 resets the view.");
+      keys.id = `${this.root.dataset.fieldconv}-keys`;
+      this.tools.append(keys);
+      for (const view of this.views) view.canvas.setAttribute("aria-describedby", keys.id);
+    }
+
+    nameUp(guessed) {
+      this.upButton.textContent = `Up: ${this.up}${guessed ? " (guessed)" : ""}`;
+      this.upButton.title = `${guessed ? "The file does not say which axis points up; this is a guess by its size. " : ""}Click for the next axis.`;
+    }
+
+    turnUp() {
+      const axes = Object.keys(this.spec.camera.turns).sort();
+      this.up = axes[(axes.indexOf(this.up) + 1) % axes.length];
+      this.nameUp(false);
+      this.reset();
     }
 
     // One legend per set of classes; a click switches a class everywhere, a double click leaves it alone.
@@ -873,9 +1057,16 @@
       this.refresh();
     }
 
+    // What the pointer has marked; a pinned vertex stays.
     unmark() {
+      if (this.pinned) return;
       this.tip.style.display = "none";
       for (const view of this.views) view.mark(-1);
+    }
+
+    unpin() {
+      this.pinned = null;
+      this.unmark();
     }
 
     refresh() {
@@ -884,13 +1075,13 @@
       requestAnimationFrame(() => this.draw());
     }
 
-    // While things move, a slow computer draws coarser pictures; at rest every picture is sharp.
+    // While things move, a slow computer draws fewer faces and pixels; at rest it draws all of them.
     move() {
       this.moving = this.touched = true;
       clearTimeout(this.resting);
       this.resting = setTimeout(() => {
         this.moving = false;
-        if (this.detail < 1) this.refresh();
+        if (this.detail < 1 || this.slow) this.refresh();
       }, 200);
       this.refresh();
     }
@@ -900,12 +1091,13 @@
       const start = performance.now();
       for (const view of this.views) {
         if (!view.paint) continue;
-        painter().draw(view, this.moving ? this.detail : 1);
+        painter().draw(view, this.moving ? this.detail : 1, this.moving && this.slow && view.large);
         if (view.marked >= 0) view.mark(view.marked);
       }
-      const wanted = 40; // milliseconds
-      const change = Math.sqrt(wanted / Math.max(1, performance.now() - start));
-      this.detail = Math.min(1, Math.max(0.35, (this.moving ? this.detail : 1) * change));
+      if (this.pinned) this.pinned.placeTip(...this.pinned.project(this.pinned.marked));
+      const spent = performance.now() - start;
+      if (!this.moving) this.slow = spent > SMOOTH;
+      else this.detail = Math.min(1, Math.max(0.35, this.detail * Math.sqrt(SMOOTH / Math.max(1, spent))));
     }
   }
 

@@ -63,31 +63,3 @@ def polar(x: Tensor) -> tuple[Tensor, Tensor]:
     parts = torch.where(directed, parts / scale, 0.0)  # scaled, so that no square overflows
     length = torch.where(directed, parts.square().sum(-1, keepdim=True), 1.0).sqrt()
     return torch.where(directed, scale * length, 0.0).squeeze(-1), parts / length
-
-
-def lift(x: Tensor, band_limit: int) -> Tensor:
-    """Y_m = x ū^m for m = −B … B: the features as each angular frequency sees them.
-
-    A zero vector has no direction: there Y_0 = x and the others vanish, with vanishing derivatives.
-
-    Parameters
-    ----------
-    x : complex Tensor, shape (n, C)
-    band_limit : int
-        B.
-
-    Returns
-    -------
-    complex Tensor, shape (2B+1, n, C)
-
-    Examples
-    --------
-    >>> lift(torch.tensor([[2j]]), band_limit=1).flatten().tolist()
-    [(-2+0j), 2j, (2+0j)]
-    """
-    u = unit(x)
-    turned_back, turned_on = [x], [x]
-    for _ in range(band_limit):
-        turned_back.append(turned_back[-1] * u.conj())
-        turned_on.append(turned_on[-1] * u)
-    return torch.stack(turned_on[:0:-1] + turned_back)

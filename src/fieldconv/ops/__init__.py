@@ -4,6 +4,7 @@ from fieldconv.ops.aggregate import disc_sums, field_aggregate, gradient_aggrega
 from fieldconv.ops.direction import unit
 from fieldconv.ops.echo import echo_size, echo_votes
 from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.pairs import squared_distances
 from fieldconv.ops.rings import ring_radii
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "field_aggregate",
     "gradient_aggregate",
     "ring_radii",
+    "squared_distances",
     "unit",
 ]

@@ -108,4 +108,4 @@ def echo(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> Te
 def tangent_relu(x: Tensor, offset: Tensor) -> Tensor:
     """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
     magnitude, direction = polar(x)
-    return torch.view_as_complex(torch.relu(magnitude + offset).unsqueeze(-1) * direction)
+    return torch.relu(magnitude + offset) * direction

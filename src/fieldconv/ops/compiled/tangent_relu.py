@@ -18,12 +18,12 @@ BLOCK = 16 * 1024  # features that one thread takes at a time
 
 @kernel
 def _polar(x: Any, short: Any, length: Any, real: Any, imag: Any) -> None:
-    """|x| and x/|x| of interleaved complex numbers; of those up to ``short`` 1 and 0."""
+    """Write |x| and x/|x| of interleaved complex numbers, or 1 and 0 if they are below ``short``."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(length)):
         a, b = x[2 * i], x[2 * i + 1]
         scale = max(abs(a), abs(b))
-        directed = scale > short
+        directed = scale >= short
         scale = scale if directed else one
         a, b = a / scale, b / scale
         norm = np.sqrt(a * a + b * b)

@@ -28,19 +28,26 @@ class Entries(NamedTuple):
     def values(self, order: int, scalars: bool) -> Tensor:
         """Return the entries w ψ t e^{imθ} for order m, without t for scalars: (M,) complex."""
         value = self.weight * (torch.ones_like(self.transport) if scalars else self.transport)
-        step = self.direction if order > 0 else self.direction.conj_physical()
+        step = self.direction if order >= 0 else self.direction.conj_physical()
         for _ in range(abs(order)):
-            value = value * step
+            value *= step
         return value
 
     def times(self, values: Tensor, y: Tensor) -> Tensor:
         """Return the product of the matrix that has these values with y, (columns, C) complex."""
-        table = torch.view_as_real(torch.cat([y, 1j * y])).flatten(1)
-        factors = torch.view_as_real(values).flatten()
+        columns, channels = y.shape
+        table = y.new_empty(2, columns, channels)
+        table[0] = y
+        torch.mul(y, 1j, out=table[1])
         rows = functional.embedding_bag(
-            self.column, table, self.first, mode="sum", per_sample_weights=factors, include_last_offset=True
+            self.column,
+            torch.view_as_real(table).view(2 * columns, 2 * channels),
+            self.first,
+            mode="sum",
+            per_sample_weights=torch.view_as_real(values).flatten(),
+            include_last_offset=True,
         )
-        return torch.view_as_complex(rows.view(len(rows), y.shape[1], 2))
+        return torch.view_as_complex(rows.view(len(rows), channels, 2))
 
 
 class Matrices(NamedTuple):
@@ -108,6 +115,6 @@ def scatter(
     matrix = matrices(geometry, points, rings, spacing, gradient.real.dtype).adjoint
     result = gradient.new_empty(orders, points, channels)
     for k in range(orders):
-        values = matrix.values(first_order + k, scalars).conj_physical()
+        values = matrix.values(first_order + k, scalars).conj_physical_()
         result[k] = matrix.times(values, gradient[:, k].flatten(0, 1))
     return result

@@ -80,7 +80,11 @@ class _Caster:
         self.radial_samples, self.side = radial_samples, 2 * radial_samples + 2
         self.parts = len(value)
         self.features = torch.cat([*value, u.real, u.imag], dim=1)
-        self.channel = torch.arange(self.channels, device=u.device)
+        pixels = self.side * self.side
+        self.images = self.channels * pixels  # of one receiver
+        self.image = torch.arange(
+            0, self.images, pixels, device=u.device
+        )  # where that of each channel begins
 
     def __iter__(self) -> Iterator[tuple[slice, slice, Votes]]:
         for receivers, edges in self.edges.chunks(self.channels):
@@ -98,10 +102,9 @@ class _Caster:
         x, y = east * cos + north * sin, north * cos - east * sin
         column, right = self._between(x)
         row, below = self._between(y)
-        image = (edges.receiver[chosen, None] - first) * self.channels + self.channel
-        pixel = (side * row + column).long().clamp_(0, side * (side - 1) - 2)  # also what is not a number
         wide, high = (1 - 2 * x.abs()).clamp_(min=0), (1 - 2 * y.abs()).clamp_(min=0)
-        corner = (image * (side * side)).add_(pixel).flatten()
+        pixel = (side * row + column).long().clamp_(0, side * (side - 1) - 2)  # also what is not a number
+        corner = pixel.add_((edges.receiver[chosen, None] - first) * self.images + self.image).flatten()
         return Votes(tuple(value), x, y, corner, right, below, wide, high)
 
     def _between(self, place: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.direction import polar
+from fieldconv.ops.direction import polar, shortest
 
 
 def relu(x: Tensor, offset: Tensor) -> Tensor:
@@ -19,10 +19,9 @@ def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, 
 
     The output is r u with r = ReLU(|x| + b): where r > 0, it changes along u as |x| + b, across as r u.
     """
-    magnitude, direction = polar(x)
-    u = torch.view_as_complex(direction)
+    magnitude, u = polar(x)
     size = torch.relu(magnitude + offset)
     turned = gradient * u.conj_physical()
-    along = torch.where(magnitude + offset <= 0, 0.0, turned.real)
-    across = turned.imag * (size / torch.where(magnitude > 0, magnitude, 1.0))
+    along = turned.real * (size > 0)
+    across = turned.imag * (size / magnitude.clamp(min=shortest(x)))
     return u * torch.complex(along, across), along.sum(0)

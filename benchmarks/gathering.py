@@ -24,9 +24,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from fieldconv import FCNet
 from fieldconv.nn import FieldConv
 from fieldconv.nn._complex import complex_matmul
-from fieldconv.ops import unit
-from fieldconv.ops._edges import Geometry
-from fieldconv.ops.aggregate import gather
+from fieldconv.ops import Geometry, disc_sums, unit
 
 # By the log tensor, as the kernels' own sorted edges, so that all layers and epochs share one.
 _seen: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
@@ -41,8 +39,9 @@ class GatheringConv(FieldConv):
             _seen[surface.log] = surface.log[torch.argsort(q * len(x) + p)]  # edges are sorted by (p, q)
         geometry = Geometry.of(surface)._replace(log=_seen[surface.log])
         b = self.band_limit
-        sums = gather(
-            x.expand(2 * b + 1, *x.shape).contiguous(), *geometry, -b, self.rings, self.spacing, False
+        same = x.expand(2 * b + 1, *x.shape)
+        sums = disc_sums(
+            same, geometry, first_order=-b, rings=self.rings, spacing=self.spacing
         )  # [p, m, n, c]
         aligned = sums * _powers(unit(x), b)[:, :, None]
         real, imaginary = self.coefficients()

@@ -43,7 +43,7 @@ from fieldconv import keep_freed_memory
 from fieldconv.networks.fcnet import FCNet
 from fieldconv.nn import ECHO, FieldConv
 from fieldconv.ops import echo_size, field_aggregate
-from fieldconv.ops.echo import _disc_cells
+from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.rings import ring_weights
 from fieldconv.surface import Surface
 from fieldconv.tasks.base.cross_entropy import cross_entropy
@@ -137,7 +137,7 @@ def per_edge_echo(x: Tensor, surface: Surface, radial_samples: int) -> Tensor:
     )
     sums = torch.zeros(count * channels * cells, dtype=x.dtype)
     sums = sums.index_add(0, index.flatten(), (votes[..., None] * shares).flatten())
-    return sums.view(count, channels, cells)[..., list(_disc_cells(radial_samples))].abs()
+    return sums.view(count, channels, cells)[..., list(disc_cells(radial_samples))].abs()
 
 
 # What is measured: functions that run one pass forward and backward.

@@ -1,50 +1,94 @@
-"""How compiled loops are made and run: numba functions without the interpreter lock, on plain threads.
+"""Compiled loops: numba functions that release the interpreter lock, run on plain Python threads.
 
 numba's own thread layers are neither fork- nor thread-safe. A kernel here is single-threaded and releases
 the interpreter lock; the caller cuts its work into blocks and `run_blocks` spreads them over a thread
 pool. That is safe in forked DataLoader workers and in several threads at once, and because each block
 writes its own rows, the result never depends on the number of threads.
+
+numba may be missing. Every module still imports, and a kernel raises `NumbaMissing` when it is called.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, TypeVar
 
-import numba
-from numba.core import event
+try:
+    import numba
+    from numba.core import event
+except ImportError:
+    numba = None
 
 Result = TypeVar("Result")
 
-
-class _CompileNotice(event.Listener):  # type: ignore[misc]
-    """Say once per process that compilation has begun; a kernel read from the cache stays silent."""
-
-    def on_start(self, happening: event.Event) -> None:
-        dispatcher = happening.data["dispatcher"]
-        if dispatcher.py_func.__module__.startswith("fieldconv"):
-            event.unregister("numba:compile", self)
-            print("fieldconv: compiling kernels, kept for later runs …", file=sys.stderr, flush=True)
-
-    def on_end(self, happening: event.Event) -> None:
-        pass
+HAVE_NUMBA = numba is not None
 
 
-event.register("numba:compile", _CompileNotice())
+class NumbaMissing(ImportError):
+    """Raised when a compiled loop is called and numba is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("this needs a compiled loop, and numba is not installed; run: pip install numba")
+
+
+class Absent:
+    """Stand-in for any name of numba where numba is missing.
+
+    It can be called, subclassed and used as a decorator, so modules that define kernels still import.
+    """
+
+    def __getattr__(self, name: str) -> Absent:
+        return self
+
+    def __call__(self, *args: Any, **options: Any) -> Absent:
+        return self
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return ()
+
+
+if HAVE_NUMBA:
+
+    class _CompileNotice(event.Listener):  # type: ignore[misc]
+        """Print one line when the first kernel of the process is compiled, not read from the cache."""
+
+        def on_start(self, happening: event.Event) -> None:
+            dispatcher = happening.data["dispatcher"]
+            if dispatcher.py_func.__module__.startswith("fieldconv"):
+                event.unregister("numba:compile", self)
+                print("fieldconv: compiling kernels, kept for later runs …", file=sys.stderr, flush=True)
+
+        def on_end(self, happening: event.Event) -> None:
+            pass
+
+    event.register("numba:compile", _CompileNotice())
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first use, keep the machine code on disk, release the interpreter lock."""
+    """Return the function compiled on first use, cached on disk, and run without the interpreter lock.
+
+    Without numba, the returned function raises `NumbaMissing`.
+    """
+    if not HAVE_NUMBA:
+
+        @functools.wraps(function)
+        def missing(*args: Any, **options: Any) -> Any:
+            raise NumbaMissing
+
+        return missing
     compiled: Callable[..., Any] = numba.njit(function, nogil=True, cache=True, error_model="numpy")
     return compiled
 
 
 def num_threads() -> int:
-    """Threads to use: torch's setting once torch is loaded (1 in DataLoader workers), else all cores."""
+    """Return how many threads to use: torch's setting once torch is loaded, else the number of cores.
+
+    In DataLoader workers torch's setting is 1.
+    """
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "get_num_threads"):
         return int(torch.get_num_threads())
@@ -62,7 +106,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def begin(function: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:
-    """Call a function on another thread, if there may be one; gives what waits for the result.
+    """Start a call on another thread and return a function that waits for its result.
+
+    With one thread only, the call happens when the result is asked for.
 
     Examples
     --------
@@ -72,12 +118,12 @@ def begin(function: Callable[..., Result], *arguments: Any) -> Callable[[], Resu
     """
     threads = num_threads()
     if threads <= 1:
-        return partial(function, *arguments)
+        return functools.partial(function, *arguments)
     return _pool(threads).submit(function, *arguments).result
 
 
 def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """Call ``function(*block)`` for every block, in parallel, and give the results in order.
+    """Call ``function(*block)`` for every block, in parallel, and return the results in order.
 
     Examples
     --------

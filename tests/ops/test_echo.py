@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 
 from fieldconv.ops import echo_size, echo_votes
 
-both = pytest.mark.parametrize("backend", ["torch", "fast"])
+both = pytest.mark.parametrize("backend", ["torch", "compiled"])
 kinds = pytest.mark.parametrize("votes", ["vector", "magnitude"])
 
 
@@ -86,22 +86,23 @@ def test_backends_agree_on_gradients_of_larger_surfaces() -> None:
     surface = flat_surface(60)
     for votes in ("vector", "magnitude"):
         gradients = []
-        for backend in ("torch", "fast"):
+        for backend in ("torch", "compiled"):
             x = random_field(surface, 17).requires_grad_()
             echo_votes(x, surface, votes=votes, backend=backend).square().sum().backward()
             gradients.append(x.grad)
         torch.testing.assert_close(*gradients)
 
 
-def test_nonsense_stays_inside_the_image() -> None:
-    """Numbers that are none must not make the kernel write where it should not."""
+@both
+def test_nonsense_stays_inside_the_image(backend) -> None:
+    """What is not a number must not make the sums write where they should not."""
     surface = flat_surface(10)
     surface.log[3] = complex("nan")
     surface.log[4] = complex("inf")
     surface.log[5] *= 1e6
     x = random_field(surface, 2)
     x[2] = complex("nan")
-    out = echo_votes(x.requires_grad_(), surface, backend="fast")
+    out = echo_votes(x.requires_grad_(), surface, backend=backend)
     out.nansum().backward()
 
 

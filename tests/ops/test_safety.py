@@ -1,8 +1,9 @@
-"""The kernels among threads, processes and compilers."""
+"""The operations among threads, processes and compilers."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import torch
@@ -10,32 +11,35 @@ from tests.nn.surfaces import flat_surface, random_field
 from torch.utils.data import DataLoader, Dataset
 
 from fieldconv.ops import echo_votes, field_aggregate, gradient_aggregate
-from fieldconv.ops.tangent_relu import tangent_relu_fast
+from fieldconv.ops.tangent_relu import tangent_relu
 
 SURFACE = flat_surface(60, dtype=torch.float32)
 
 
-def step(x: torch.Tensor, surface=SURFACE) -> torch.Tensor:
-    aggregated = field_aggregate(x, surface, rings=3, band_limit=1, backend="fast")
+both = pytest.mark.parametrize("backend", ["torch", "compiled"])
+
+
+def step(x: torch.Tensor, surface=SURFACE, backend: str = "compiled") -> torch.Tensor:
+    aggregated = field_aggregate(x, surface, rings=3, band_limit=1, backend=backend)
     mixed = aggregated.sum((1, 2))
-    return echo_votes(mixed, surface, radial_samples=2, backend="fast").sum() + aggregated.abs().sum()
+    return echo_votes(mixed, surface, radial_samples=2, backend=backend).sum() + aggregated.abs().sum()
 
 
-def gradient(seed: int) -> torch.Tensor:
+def gradient(seed: int, backend: str = "compiled") -> torch.Tensor:
     x = random_field(SURFACE, 20, seed).requires_grad_()
-    step(x).backward()
+    step(x, backend=backend).backward()
     return x.grad
 
 
-def everything() -> list[torch.Tensor]:
+def everything(backend: str) -> list[torch.Tensor]:
     x = random_field(SURFACE, 40).requires_grad_()
-    results = [field_aggregate(x, SURFACE, rings=3, band_limit=2, backend="fast")]
+    results = [field_aggregate(x, SURFACE, rings=3, band_limit=2, backend=backend)]
     for votes in ("vector", "magnitude"):
-        results.append(echo_votes(x, SURFACE, votes=votes, backend="fast"))
-    results += gradient_aggregate(SURFACE.x, SURFACE, rings=3, backend="fast")
+        results.append(echo_votes(x, SURFACE, votes=votes, backend=backend))
+    results += gradient_aggregate(SURFACE.x, SURFACE, rings=3, backend=backend)
     loss = sum(part.abs().square().sum() for part in results[:3])
     many, offset = random_field(SURFACE, 1000).requires_grad_(), torch.zeros(1000, requires_grad=True)
-    loss = loss + tangent_relu_fast(many, offset).real.sum()
+    loss = loss + tangent_relu(many, offset, backend=backend).real.sum()
     return [*results, *torch.autograd.grad(loss, (x, many, offset))]
 
 
@@ -50,15 +54,26 @@ def test_same_bits_for_any_number_of_threads(threads) -> None:
     found = []
     for count in (1, 2, 3, 1, 7):
         threads(count)
-        found.append(everything())
+        found.append(everything("compiled"))
     for other in found[1:]:
         assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
-def test_two_threads_at_once() -> None:
-    expected = [gradient(seed) for seed in range(8)]
+def test_same_bits_where_torch_is_asked_for_them() -> None:
+    torch.use_deterministic_algorithms(True)
+    try:
+        once, again = everything("torch"), everything("torch")
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
+
+
+@both
+def test_two_threads_at_once(backend) -> None:
+    work = partial(gradient, backend=backend)
+    expected = [work(seed) for seed in range(8)]
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(gradient, range(8)))
+        found = list(pool.map(work, range(8)))
     assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
 
 
@@ -76,31 +91,35 @@ def test_forked_loader_workers() -> None:
     assert all(torch.equal(a, b) for a, b in zip(expected, loader, strict=True))
 
 
-def test_no_grad_and_inference_mode() -> None:
+@both
+def test_no_grad_and_inference_mode(backend) -> None:
     x = random_field(SURFACE, 4)
-    expected = step(x.clone().requires_grad_()).detach()
+    expected = step(x.clone().requires_grad_(), backend=backend).detach()
     for mode in (torch.no_grad, torch.inference_mode):
         with mode():
-            result = step(x)
+            result = step(x, backend=backend)
         assert not result.requires_grad
         assert torch.equal(result, expected)
 
 
-def test_gradients_add_up() -> None:
+@both
+def test_gradients_add_up(backend) -> None:
     x = random_field(SURFACE, 4).requires_grad_()
-    step(x).backward()
+    step(x, backend=backend).backward()
     once = x.grad.clone()
-    step(x).backward()
+    step(x, backend=backend).backward()
     assert torch.equal(x.grad, once + once)
 
 
-def test_compiles_to_one_graph() -> None:
-    compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
+@both
+def test_compiles_to_one_graph(backend) -> None:
+    plain = partial(step, backend=backend)
+    compiled = torch.compile(plain, fullgraph=True, backend="aot_eager")
     x = random_field(SURFACE, 4).requires_grad_()
     y = x.detach().clone().requires_grad_()
-    torch.testing.assert_close(compiled(x), step(y))
+    torch.testing.assert_close(compiled(x), plain(y))
     compiled(x).backward()
-    step(y).backward()
+    plain(y).backward()
     torch.testing.assert_close(x.grad, y.grad)
 
 
@@ -129,22 +148,16 @@ OPERATORS = ["gather", "scatter"] + [
 ]
 
 
+@both
 @pytest.mark.parametrize("name", OPERATORS)
-def test_operators_keep_torchs_contract(name) -> None:
+def test_operators_keep_torchs_contract(name, backend) -> None:
     s = flat_surface(8)
     geometry = (s.edge_index, s.log, s.transport, s.weight, s.radius, None)
     x = random_field(s, 2)
     y, sums = torch.randn(3, 8, 2, dtype=x.dtype), torch.randn(8, 3, 2, 2, dtype=x.dtype)
     image = torch.randn(8, 2, 13, dtype=torch.complex128)
     arguments = {
-        "gather": (
-            torch.randn(3, 8, 2, dtype=x.dtype, requires_grad=True),
-            *geometry,
-            -1,
-            2,
-            "linear",
-            False,
-        ),
+        "gather": (y.requires_grad_(), *geometry, -1, 2, "linear", False),
         "scatter": (sums.requires_grad_(), *geometry, -1, 2, "linear", True),
         "lift": (x.clone().requires_grad_(), 2),
         "lift_backward": (x, y.detach()),
@@ -153,4 +166,4 @@ def test_operators_keep_torchs_contract(name) -> None:
         "tangent_relu": (x.clone().requires_grad_(), torch.rand(2, dtype=x.real.dtype)),
         "tangent_relu_backward": (x, torch.rand(2, dtype=x.real.dtype), y[0].detach()),
     }[name]
-    torch.library.opcheck(getattr(torch.ops.fieldconv, name).default, arguments)
+    torch.library.opcheck(getattr(torch.ops.fieldconv, name).default, (*arguments, backend))

@@ -1,14 +1,18 @@
-"""The kernel against plain torch; what the equation says is tested with the layer."""
+"""Both backends against plain torch; what the equation says is tested with the layer."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor
 
-from fieldconv.ops.tangent_relu import tangent_relu_fast, tangent_relu_torch
+from fieldconv.ops import plain
+from fieldconv.ops.tangent_relu import tangent_relu
 
-EITHER = [tangent_relu_fast, tangent_relu_torch]
+BACKENDS = [partial(tangent_relu, backend=name) for name in ("torch", "compiled")]
+backends = pytest.mark.parametrize("relu", BACKENDS)
 
 
 def case(rows: int, channels: int, dtype: torch.dtype = torch.complex128) -> tuple[Tensor, Tensor]:
@@ -18,17 +22,18 @@ def case(rows: int, channels: int, dtype: torch.dtype = torch.complex128) -> tup
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (700, 33)])  # the last: several blocks, odd channels
-def test_kernel_is_the_equation(shape: tuple[int, int]) -> None:
+@backends
+def test_is_the_equation(relu, shape: tuple[int, int]) -> None:
     inputs = case(*shape)
-    fast, plain = tangent_relu_fast(*inputs), tangent_relu_torch(*inputs)
-    torch.testing.assert_close(fast, plain)
-    gradient = torch.randn_like(plain)
+    found, expected = relu(*inputs), plain.tangent_relu(*inputs)
+    torch.testing.assert_close(found, expected)
+    gradient = torch.randn_like(expected)
     torch.testing.assert_close(
-        torch.autograd.grad(fast, inputs, gradient), torch.autograd.grad(plain, inputs, gradient)
+        torch.autograd.grad(found, inputs, gradient), torch.autograd.grad(expected, inputs, gradient)
     )
 
 
-@pytest.mark.parametrize("relu", EITHER)
+@backends
 def test_gradients(relu) -> None:
     inputs = case(4, 3)
     assert torch.autograd.gradcheck(relu, inputs)
@@ -36,27 +41,30 @@ def test_gradients(relu) -> None:
 
 
 @pytest.mark.parametrize("frozen", [0, 1])
-def test_second_derivative_of_one_input_alone(frozen: int) -> None:
+@backends
+def test_second_derivative_of_one_input_alone(relu, frozen: int) -> None:
     inputs = case(4, 3)
     inputs[frozen].requires_grad_(False)
-    assert torch.autograd.gradgradcheck(tangent_relu_fast, inputs)
+    assert torch.autograd.gradgradcheck(relu, inputs)
 
 
-def test_conjugate_views_and_columns_of_others() -> None:
+@backends
+def test_conjugate_views_and_columns_of_others(relu) -> None:
     x, offset = case(5, 6)
     for view in (x.conj(), x.t().contiguous().t(), x[::2]):
-        torch.testing.assert_close(tangent_relu_fast(view, offset), tangent_relu_torch(view, offset))
+        torch.testing.assert_close(relu(view, offset), plain.tangent_relu(view, offset))
 
 
 @pytest.mark.parametrize("value", [0, 1e-45, 1e-30, 1e-10, 1e30])
 @pytest.mark.parametrize("b", [-0.5, 0.0, 0.5])
 def test_tiny_and_huge_vectors(value: float, b: float) -> None:
     found = []
-    for relu in EITHER:
+    for relu in (plain.tangent_relu, *BACKENDS):
         x = torch.tensor([[value + 0j, value * 1j, value * (1 - 1j)]], requires_grad=True)
         offset = torch.full((3,), b, requires_grad=True)
         out = relu(x, offset)
         gradients = torch.autograd.grad(out.real.sum() - 2 * out.imag.sum(), (x, offset))
         assert all(tensor.isfinite().all() for tensor in (out, *gradients))
         found.append((out, *gradients))
-    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-6)
+    for other in found[1:]:
+        torch.testing.assert_close(found[0], other, rtol=1e-5, atol=1e-6)

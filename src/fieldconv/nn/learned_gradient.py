@@ -91,7 +91,7 @@ class LearnedGradient(nn.Module):
         phi = complex_matmul(gradients.flatten(1), real.flatten(0, 1), imaginary.flatten(0, 1))
         magnitude = (means.flatten(1) @ self.magnitude.flatten(0, 1)).square()
         _, direction = polar(phi)
-        return torch.view_as_complex(magnitude.unsqueeze(-1) * direction)
+        return magnitude * direction
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, rings={self.rings}, spacing={self.spacing!r}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 
 def unit(x: Tensor) -> Tensor:
-    """u = x/|x|, and 0 where x is zero (or too small for a direction).
+    """Return u = x/|x|, and 0 where x is zero (or too small for a direction).
 
     Scaled before squaring, so 1e30 does not overflow and 1e-30 does not vanish; the derivative at zero is
     zero.
@@ -27,21 +28,16 @@ def unit(x: Tensor) -> Tensor:
     >>> unit(torch.tensor([2e30j, 0j])).tolist()
     [1j, 0j]
     """
-    parts = torch.view_as_real(x.resolve_conj())
-    scale = parts.detach().abs().amax(-1, keepdim=True)
-    directed = scale >= torch.finfo(parts.dtype).tiny
-    parts = torch.where(directed, parts / torch.where(directed, scale, 1.0), 0.0)
-    length = torch.where(directed, parts.square().sum(-1, keepdim=True), 1.0).sqrt()
-    return torch.view_as_complex(parts / length)
+    return _split(x, torch.finfo(x.dtype).tiny).direction()
 
 
 def shortest(x: Tensor) -> float:
-    """Up to here, the square of a gradient 1/ρ, which optimisers take, would overflow."""
+    """Return the length below which the square of a gradient 1/ρ, which optimisers take, may overflow."""
     return math.sqrt(torch.finfo(x.dtype).tiny)
 
 
 def polar(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Magnitude ρ and direction e^{iφ} of vectors ρe^{iφ}.
+    """Return magnitude ρ and direction e^{iφ} of vectors ρe^{iφ}.
 
     A vector too short to have a direction counts as zero: no magnitude, no direction, no gradient.
 
@@ -53,41 +49,32 @@ def polar(x: Tensor) -> tuple[Tensor, Tensor]:
     -------
     (...) real
         ρ
-    (..., 2) real
-        (cos φ, sin φ), or (0, 0)
+    (...) complex
+        e^{iφ}, or 0
     """
-    parts = torch.view_as_real(x.resolve_conj())
-    scale = parts.detach().abs().amax(-1, keepdim=True)
-    directed = scale > shortest(x)
-    scale = torch.where(directed, scale, 1.0)
-    parts = torch.where(directed, parts / scale, 0.0)  # scaled, so that no square overflows
-    length = torch.where(directed, parts.square().sum(-1, keepdim=True), 1.0).sqrt()
-    return torch.where(directed, scale * length, 0.0).squeeze(-1), parts / length
+    parts = _split(x, shortest(x))
+    return parts.scale * parts.length * parts.directed, parts.direction()
 
 
-def lift(x: Tensor, band_limit: int) -> Tensor:
-    """Y_m = x ū^m for m = −B … B: the features as each angular frequency sees them.
+class _Parts(NamedTuple):
+    """x = scale · (real + i imag), with real and imag at most 1 in size and one of them ±1."""
 
-    A zero vector has no direction: there Y_0 = x and the others vanish, with vanishing derivatives.
+    scale: Tensor
+    real: Tensor
+    imag: Tensor
+    length: Tensor  # |real + i imag|
+    directed: Tensor  # 1, or 0 where x is too short for a direction
 
-    Parameters
-    ----------
-    x : complex Tensor, shape (n, C)
-    band_limit : int
-        B.
+    def direction(self) -> Tensor:
+        factor = self.directed / self.length
+        return torch.complex(self.real * factor, self.imag * factor)
 
-    Returns
-    -------
-    complex Tensor, shape (2B+1, n, C)
 
-    Examples
-    --------
-    >>> lift(torch.tensor([[2j]]), band_limit=1).flatten().tolist()
-    [(-2+0j), 2j, (2+0j)]
-    """
-    u = unit(x)
-    turned_back, turned_on = [x], [x]
-    for _ in range(band_limit):
-        turned_back.append(turned_back[-1] * u.conj())
-        turned_on.append(turned_on[-1] * u)
-    return torch.stack(turned_on[:0:-1] + turned_back)
+def _split(x: Tensor, short: float) -> _Parts:
+    real, imag = torch.view_as_real(x.resolve_conj()).unbind(-1)
+    size = torch.maximum(real.detach().abs(), imag.detach().abs())
+    scale = size.clamp(min=short)
+    real, imag = real / scale, imag / scale
+    # At least 1 where there is a direction; elsewhere it must not vanish.
+    length = (real * real + imag * imag).clamp(min=1).sqrt()
+    return _Parts(scale, real, imag, length, (size >= short).to(size.dtype))

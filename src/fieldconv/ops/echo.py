@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv.ops import _echo_cpu
-from fieldconv.ops._edges import Edges, Geometry, sorted_edges
-from fieldconv.ops.aggregate import Backend, use_fast
-from fieldconv.ops.direction import unit
+from fieldconv.ops import plain
+from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.cells import disc_cells
+from fieldconv.ops.compiled import echo as compiled
+from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.portable import echo as portable
 
 Votes = Literal["vector", "magnitude"]
 
 
-@functools.lru_cache
-def _disc_cells(radial_samples: int) -> tuple[int, ...]:
-    """Which cells of the padded square image belong to the disc; the centre, stored last, is one more.
-
-    The image has 2R + 2 pixels a side, one more than the disc all round, so every vote finds four pixels.
-    """
-    if radial_samples < 1:
-        raise ValueError(f"radial_samples must be at least 1, got {radial_samples}.")
-    side = 2 * radial_samples + 2
-    offset = torch.arange(side) - radial_samples - 0.5
-    inside = offset[:, None] ** 2 + offset[None] ** 2 <= radial_samples**2
-    return (*inside.flatten().nonzero().flatten().tolist(), side * side)
-
-
 def echo_size(radial_samples: int = 3) -> int:
-    """H, the number of values of one ECHO descriptor.
+    """Return H, the number of values of one ECHO descriptor.
 
     With R samples per radius, the disc is drawn on an image of 2R × 2R pixels. H counts the pixels whose
     middle lies in the disc, and one more cell at the centre itself. That gives the paper's numbers.
@@ -43,104 +28,67 @@ def echo_size(radial_samples: int = 3) -> int:
     >>> echo_size(3), echo_size(2)
     (33, 13)
     """
-    return len(_disc_cells(radial_samples))
+    return len(disc_cells(radial_samples))
 
 
-def echo_torch(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> Tensor:
-    """`echo_votes` in plain torch."""
-    count, channels = x.shape
-    sender, receiver = geometry.edge_index
-    side = 2 * radial_samples + 2
-    cells = side * side + 1
-    u = unit(x)
-    seen = (geometry.distance() * geometry.direction())[:, None] * u.index_select(0, sender).conj()
-    seen = torch.view_as_real(seen.resolve_conj()) * radial_samples
-    magnitude = (x * u.conj()).real
-    if vector:
-        value = (geometry.weight * geometry.transport)[:, None] * (magnitude * u).index_select(0, sender)
-    else:
-        value = geometry.weight[:, None] * magnitude.index_select(0, sender)
-
-    column, row = seen.unbind(-1)
-    centre = (1 - 2 * column.abs()).clamp(min=0) * (1 - 2 * row.abs()).clamp(min=0)
-    across, down = column + radial_samples + 0.5, row + radial_samples + 0.5
-    down, across = down.clamp(0, side - 1), across.clamp(0, side - 1)
-    first = down.detach().floor().clamp(max=side - 2), across.detach().floor().clamp(max=side - 2)
-    down, across = down - first[0], across - first[1]
-    rest = value * (1 - centre)
-    image = receiver[:, None] * channels + torch.arange(channels, device=x.device)
-    corner = image * cells + (first[0] * side + first[1]).long()
-    total = value.new_zeros(count * channels * cells)
-    for index, share in (
-        (corner, rest * (1 - down) * (1 - across)),
-        (corner + 1, rest * (1 - down) * across),
-        (corner + side, rest * down * (1 - across)),
-        (corner + side + 1, rest * down * across),
-        (image * cells + side * side, value * centre),
-    ):
-        total = total.index_add(0, index.flatten(), share.flatten())
-    kept = torch.tensor(_disc_cells(radial_samples), device=x.device)
-    result = total.view(count, channels, cells).index_select(2, kept)
-    return (result * unit(result).conj()).real if vector else result
-
-
-_ECHO = (
+_REST = (
     "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch, "
-    "int radial_samples, bool vector"
+    "int radial_samples, bool vector, str backend"
 )
-
-
-def _edges_and_cells(x: Tensor, geometry: Any, radial_samples: int) -> tuple[Edges, NDArray[np.int64]]:
-    edges = sorted_edges(Geometry(*geometry), len(x), 1, "linear", x.real.dtype)
-    return edges, 2 * np.array(_disc_cells(radial_samples))
 
 
 @torch.library.custom_op(
-    "fieldconv::echo", mutates_args=(), schema=f"(Tensor x, {_ECHO}) -> (Tensor, Tensor)"
+    "fieldconv::echo", mutates_args=(), schema=f"(Tensor x, {_REST}) -> (Tensor, Tensor)"
 )
-def echo_fast(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
-    *geometry, radial_samples, vector = rest
-    edges, cells = _edges_and_cells(x, geometry, radial_samples)
-    return _echo_cpu.vote(x, edges, cells, radial_samples, vector)
+def _echo(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    *geometry, radial_samples, vector, backend = rest
+    votes = Geometry(*geometry), radial_samples, vector
+    return compiled.vote(x, *votes) if use_compiled(backend, x) else portable.vote(x, *votes)
 
 
 @torch.library.custom_op(
     "fieldconv::echo_backward",
     mutates_args=(),
-    schema=f"(Tensor x, Tensor gradient, Tensor image, {_ECHO}) -> Tensor",
+    schema=f"(Tensor x, Tensor gradient, Tensor image, {_REST}) -> Tensor",
 )
-def echo_backward(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
-    *geometry, radial_samples, vector = rest
-    edges, cells = _edges_and_cells(x, geometry, radial_samples)
-    return _echo_cpu.vote_backward(x, gradient, image, edges, cells, radial_samples, vector)
+def _echo_backward(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
+    *geometry, radial_samples, vector, backend = rest
+    votes = Geometry(*geometry), radial_samples, vector
+    if use_compiled(backend, x):
+        return compiled.vote_backward(x, gradient, image, *votes)
+    return portable.vote_backward(x, gradient, image, *votes)
 
 
-@echo_fast.register_fake
+@_echo.register_fake
 def _(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
-    shape = (*x.shape, echo_size(rest[-2]))
-    return x.real.new_empty(shape), x.new_empty(shape if rest[-1] else (0, 0, 0))
+    *_, radial_samples, vector, _ = rest
+    shape = (*x.shape, echo_size(radial_samples))
+    return x.real.new_empty(shape), x.new_empty(shape if vector else (0, 0, 0))
 
 
-@echo_backward.register_fake
+@_echo_backward.register_fake
 def _(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
     return torch.empty(x.shape, dtype=x.dtype, device=x.device)
 
 
-def _save_echo(ctx: Any, inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(inputs[0], output[1], *inputs[1:7])
-    ctx.options = inputs[7:]
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    x, *geometry, radial_samples, vector, backend = inputs
+    _, image = output
+    ctx.save_for_backward(x, image, *geometry)
+    ctx.options = radial_samples, vector, backend
 
 
-def _echo_gradient(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+def _gradient(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     x, image, *geometry = ctx.saved_tensors
-    nothing = (None,) * (6 + len(ctx.options))
+    radial_samples, vector, _ = ctx.options
+    nothing = (None,) * (len(geometry) + len(ctx.options))
     if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        votes = echo_torch(x, Geometry(*geometry), *ctx.options)
+        votes = plain.echo(x, Geometry(*geometry), radial_samples, vector)
         return torch.autograd.grad(votes, x, gradient, create_graph=True)[0], *nothing
-    return echo_backward(x, gradient, image, *geometry, *ctx.options), *nothing
+    return _echo_backward(x, gradient, image, *geometry, *ctx.options), *nothing
 
 
-echo_fast.register_autograd(_echo_gradient, setup_context=_save_echo)
+_echo.register_autograd(_gradient, setup_context=_save)
 
 
 def echo_votes(
@@ -151,7 +99,7 @@ def echo_votes(
     votes: Votes = "vector",
     backend: Backend = "auto",
 ) -> Tensor:
-    """ECHO descriptors: each neighbour q votes where it sees p, in its own frame turned to x[q].
+    """Return ECHO descriptors: each neighbour q votes where it sees p, in its own frame turned to x[q].
 
     The vote of q falls at r/ε · e^{i(θ − φ_q)} in the unit disc, φ_q the direction of x[q]. It is split
     bilinearly over the four pixels around it; a centre cell, a tent half as wide, takes its share first,
@@ -166,7 +114,8 @@ def echo_votes(
         R, samples per radius.
     votes : "vector" or "magnitude"
         Cast w·(x[q] carried to p), and take magnitudes of the sums; or cast w·|x[q]|.
-    backend : "auto", "torch" or "fast"
+    backend : "auto", "torch" or "compiled"
+        See `field_aggregate`.
 
     Returns
     -------
@@ -175,8 +124,9 @@ def echo_votes(
     """
     if votes not in ("vector", "magnitude"):
         raise ValueError(f'votes must be "vector" or "magnitude", got {votes!r}.')
+    check_backend(backend, x)
     geometry = Geometry.of(surface)
-    if use_fast(backend, x, geometry):
-        descriptors: Tensor = echo_fast(x, *geometry, radial_samples, votes == "vector")[0]
-        return descriptors
-    return echo_torch(x, geometry, radial_samples, votes == "vector")
+    if geometry.wants_gradients():
+        return plain.echo(x, geometry, radial_samples, votes == "vector")
+    descriptors: Tensor = _echo(x, *geometry, radial_samples, votes == "vector", backend)[0]
+    return descriptors

@@ -1,4 +1,4 @@
-"""`tangent_relu` and its derivative in one pass over the features each; see `fieldconv.ops.tangent_relu`."""
+"""`tangent_relu` and its derivative, each in one pass over the features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._compiled import kernel, run_blocks
-from fieldconv.ops._direction_cpu import floats
+from fieldconv.ops.compiled.direction import floats
 from fieldconv.ops.direction import shortest
 
 BLOCK = 16 * 1024  # features that one thread takes at a time
@@ -18,12 +18,12 @@ BLOCK = 16 * 1024  # features that one thread takes at a time
 
 @kernel
 def _polar(x: Any, short: Any, length: Any, real: Any, imag: Any) -> None:
-    """|x| and x/|x| of interleaved complex numbers; of those up to ``short`` 1 and 0."""
+    """Write |x| and x/|x| of interleaved complex numbers, or 1 and 0 if they are below ``short``."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(length)):
         a, b = x[2 * i], x[2 * i + 1]
         scale = max(abs(a), abs(b))
-        directed = scale > short
+        directed = scale >= short
         scale = scale if directed else one
         a, b = a / scale, b / scale
         norm = np.sqrt(a * a + b * b)
@@ -78,7 +78,7 @@ def _rows(x: Tensor) -> NDArray[Any]:
 
 
 def relu(x: Tensor, offset: Tensor) -> Tensor:
-    """`fieldconv.ops.tangent_relu.tangent_relu`."""
+    """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = _rows(x), _rows(result)
     offsets, short = offset.contiguous().numpy(), source.dtype.type(shortest(x))
@@ -87,7 +87,7 @@ def relu(x: Tensor, offset: Tensor) -> Tensor:
 
 
 def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients with respect to x and the offset."""
+    """Return the gradients with respect to x and the offset."""
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = _rows(x), _rows(result)
     incoming = _rows(gradient)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import weakref
-import zlib
-from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,45 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
-from torch.utils.weak import WeakIdKeyDictionary
 
 from fieldconv._compiled import kernel
+from fieldconv.ops.geometry import Geometry, kept
 from fieldconv.ops.rings import ring_weights
 
 PADDING = 16  # numbers after the last edge, so that kernels may read whole vectors
-
-
-class Geometry(NamedTuple):
-    """The tensors of a surface (or batch) that the operations read."""
-
-    edge_index: Tensor
-    log: Tensor
-    transport: Tensor
-    weight: Tensor
-    radius: Tensor
-    batch: Tensor | None = None
-
-    @classmethod
-    def of(cls, surface: Any) -> Geometry:
-        radius = surface.radius.reshape(-1)
-        batch = None
-        if radius.numel() > 1:
-            batch = getattr(surface, "batch", None)
-            if batch is None:
-                raise ValueError("A surface with several radii needs the attribute batch, as batches have.")
-        return cls(surface.edge_index, surface.log, surface.transport, surface.weight, surface.radius, batch)
-
-    def distance(self) -> Tensor:
-        """r/ε of every edge."""
-        radius = self.radius.reshape(-1)
-        if self.batch is not None:
-            radius = radius[self.batch[self.edge_index[1]]]
-        return self.log.abs() / radius
-
-    def direction(self) -> Tensor:
-        """e^{iθ}, and 0 on self edges, which have no direction."""
-        distance = self.log.abs()
-        return self.log / torch.where(distance > 0, distance, 1)
 
 
 @dataclass(frozen=True)
@@ -100,12 +64,8 @@ def _counting_sort(row: Any, rows: int) -> Any:
 
 
 def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: torch.dtype) -> Edges:
+    geometry.check_points(receivers)
     ends: NDArray[np.int64] = geometry.edge_index.numpy()
-    if ends.size and not 0 <= ends.min() <= ends.max() < receivers:
-        raise ValueError(
-            f"edge_index joins points {ends.min()} to {ends.max()}, but there are features for {receivers}; "
-            "give one row of features per point of the surface."
-        )
     graph = csr_matrix((np.ones(ends.shape[1], np.int8), (ends[1], ends[0])), shape=(receivers, receivers))
     receiver = reverse_cuthill_mckee(graph, symmetric_mode=True)
     rank = np.empty(receivers, np.int64)
@@ -137,40 +97,7 @@ def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: t
     )
 
 
-def _stamp(tensor: Tensor | None) -> int | None:
-    """A number that changes whenever the tensor does."""
-    if tensor is None:
-        return None
-    if tensor.is_inference():  # these do not count their changes
-        return zlib.adler32(tensor.contiguous().view(torch.uint8).numpy().data)
-    return tensor._version
-
-
-class _Entry(NamedTuple):
-    tensors: tuple[weakref.ref[Tensor] | None, ...]
-    stamps: tuple[int | None, ...]
-    edges: dict[tuple[Any, ...], Edges]
-
-
-# By the log tensor, not by the surface: the entry dies with the tensor, is shared by copies of the surface,
-# is not pickled, and a surface whose tensors were replaced or changed in place finds no old entry.
-_entries: MutableMapping[Tensor, _Entry] = WeakIdKeyDictionary()
-
-
 def sorted_edges(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: torch.dtype) -> Edges:
-    """The edges for the kernels, sorted anew only when the geometry has changed."""
-    stamps = tuple(_stamp(tensor) for tensor in geometry)
-    entry = _entries.get(geometry.log)
-    if (
-        entry is None
-        or entry.stamps != stamps
-        or any((ref and ref()) is not tensor for ref, tensor in zip(entry.tensors, geometry, strict=True))
-    ):
-        refs = tuple(None if tensor is None else weakref.ref(tensor) for tensor in geometry)
-        entry = _entries[geometry.log] = _Entry(refs, stamps, {})
-    key = (receivers, rings, spacing, dtype)
-    edges = entry.edges.get(key)
-    if edges is None:
-        with torch.no_grad():
-            edges = entry.edges[key] = _sort(geometry, receivers, rings, spacing, dtype)
-    return edges
+    """Return the edges for the kernels, sorted anew only when the geometry has changed."""
+    key = ("edges", receivers, rings, spacing, dtype)
+    return kept(geometry, key, lambda: _sort(geometry, receivers, rings, spacing, dtype))

@@ -1,4 +1,4 @@
-"""`lift` and its derivative in one pass over the features each; see `fieldconv.ops.direction`."""
+"""`lift` and its derivative, each in one pass over the features."""
 
 from __future__ import annotations
 
@@ -6,27 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._compiled import kernel, run_blocks
+from fieldconv.ops.compiled.direction import directions, floats, smallest
 
 CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
-
-
-@kernel
-def directions(x: Any, tiny: Any, real: Any, imag: Any) -> None:
-    """x/|x| of interleaved complex numbers, 0 where both parts are below ``tiny``."""
-    one, zero = x.dtype.type(1), x.dtype.type(0)
-    for i in range(len(x) // 2):
-        scale = max(abs(x[2 * i]), abs(x[2 * i + 1]))
-        directed = scale >= tiny
-        scale = scale if directed else one
-        a, b = x[2 * i] / scale, x[2 * i + 1] / scale
-        length = np.sqrt(a * a + b * b)
-        length = length if directed else one
-        real[i] = a / length if directed else zero
-        imag[i] = b / length if directed else zero
 
 
 @kernel
@@ -105,25 +90,13 @@ def _lift_backward(first: int, last: int, tiny: Any, x: Any, gradient: Any, resu
             out[2 * i + 1] = straight[2 * i + 1] + imag[i] * along[i] + real[i] * across[i]
 
 
-def floats(values: Tensor) -> NDArray[Any]:
-    """Complex numbers (…) as interleaved floats (…, 2) in contiguous memory."""
-    array: NDArray[Any] = torch.view_as_real(values.resolve_conj().contiguous()).numpy()
-    return array
-
-
-def smallest(x: Tensor) -> Any:
-    """Below this, both parts of a number are too small to give it a direction."""
-    limits = torch.finfo(x.dtype)
-    return np.dtype(limits.dtype).type(limits.tiny)
-
-
 def _blocks(count: int) -> list[tuple[int, int]]:
     step = 32 * CHUNK
     return [(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 def lift(x: Tensor, band_limit: int) -> Tensor:
-    """`fieldconv.ops.direction.lift`, (n, C) to (2B+1, n, C)."""
+    """Return Y_m = x ū^m for m = −B … B: (n, C) to (2B+1, n, C)."""
     y = torch.empty(2 * band_limit + 1, *x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
     tiny = smallest(x)
@@ -132,7 +105,7 @@ def lift(x: Tensor, band_limit: int) -> Tensor:
 
 
 def lift_backward(x: Tensor, gradient: Tensor) -> Tensor:
-    """Gradient with respect to x, from that with respect to `lift` of x."""
+    """Return the gradient with respect to x, from that with respect to `lift` of x."""
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(result).reshape(-1)
     incoming = floats(gradient).reshape(len(gradient), -1)

@@ -14,10 +14,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from fieldconv._compiled import Absent
+
+try:
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, models, overload, register_model
+except ImportError:  # the kernels that use these names are then never compiled
+    ir = types = cgutils = intrinsic = models = overload = register_model = Absent()
 
 BYTES = 64
 _FUSE = ("contract",)  # a product and a sum may become one instruction
@@ -62,9 +67,13 @@ def _call(builder: Any, name: str, *args: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name + suffix), args)
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, vector: Any) -> Any:
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: Any) -> Any:
+    """Return where in a flat contiguous array a value of the LLVM type ``kind`` begins."""
     data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+    address = builder.gep(data, [index], source_etype=context.get_data_type(array_type.dtype))
+    if address.type.is_opaque:
+        return address
+    return builder.bitcast(address, ir.PointerType(kind))  # older llvmlite: pointers know what they point to
 
 
 @intrinsic
@@ -72,8 +81,9 @@ def peek(typing: Any, array: Any, index: Any) -> Any:
     """``array[index]`` of a flat contiguous array, without looking for negative indices."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.load(builder.gep(data, [args[1]]))
+        number = context.get_data_type(array.dtype)
+        address = _address(context, builder, signature.args[0], args[0], args[1], number)
+        return builder.load(address, typ=number)
 
     return array.dtype(array, types.intp), generate
 
@@ -83,7 +93,7 @@ def _loading(lanes: int | None) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             vector = context.get_value_type(signature.return_type)
             address = _address(context, builder, signature.args[0], args[0], args[1], vector)
-            return builder.load(address, align=array.dtype.bitwidth // 8)
+            return builder.load(address, align=array.dtype.bitwidth // 8, typ=vector)
 
         return Line(array.dtype, lanes)(array, types.intp), generate
 
@@ -111,7 +121,7 @@ def load_pair(typing: Any, array: Any, index: Any, like: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(args[2].type.element, 2)
         address = _address(context, builder, signature.args[0], args[0], args[1], vector)
-        pair = builder.load(address, align=array.dtype.bitwidth // 8)
+        pair = builder.load(address, align=array.dtype.bitwidth // 8, typ=vector)
         return _shuffle(builder, pair, pair, [0, 1] * (like.lanes // 2))
 
     return like(array, types.intp, like), generate
@@ -151,8 +161,8 @@ def load_quads(typing: Any, array: Any, index: Any) -> Any:
         def groups(first: int, step: int) -> Any:
             """Every so many-th group from the first on, in one line."""
             if step == line.lanes:
-                address = builder.gep(start, [ir.Constant(_INT, first)])
-                return builder.load(address, align=array.dtype.bitwidth // 8)
+                address = builder.gep(start, [ir.Constant(_INT, first)], source_etype=group)
+                return builder.load(address, align=array.dtype.bitwidth // 8, typ=group)
             even, odd = groups(first, 2 * step), groups(first + step, 2 * step)
             width = even.type.count
             lanes = [
@@ -185,7 +195,7 @@ def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
         for lane in range(a.type.count):
             first = lane - lane % 4
             quad = _shuffle(builder, rows[lane % 4], rows[lane % 4], [first + k for k in range(4)])
-            address = builder.gep(start, [ir.Constant(_INT, lane)])
+            address = builder.gep(start, [ir.Constant(_INT, lane)], source_etype=group)
             builder.store(quad, address, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 

@@ -9,7 +9,7 @@ results do not depend on the number of threads.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._compiled import kernel, num_threads, run_blocks
-from fieldconv.ops._direction_cpu import directions, floats, smallest
-from fieldconv.ops._edges import Edges
-from fieldconv.ops._simd import (
+from fieldconv.ops.cells import disc_cells
+from fieldconv.ops.compiled.direction import directions, floats, smallest
+from fieldconv.ops.compiled.edges import Edges, sorted_edges
+from fieldconv.ops.compiled.simd import (
     BYTES,
     floor,
     load,
@@ -31,8 +32,29 @@ from fieldconv.ops._simd import (
     store_quads,
     where_positive,
 )
+from fieldconv.ops.geometry import Geometry
 
 SUMS = 8  # blocks of receivers with their own sums
+
+
+class Cast(NamedTuple):
+    """What the kernels read: the votes of all edges, and the images they fall into.
+
+    The vote of an edge is its factor times the sender's value. Its place is the edge's direction times its
+    distance, turned back by the direction of the value.
+    """
+
+    receiver: Any  # (n,) the order of the receivers
+    offsets: Any  # (n + 1,) the first edge of each receiver, in that order
+    sender: Any  # (E,)
+    factor: Any  # (2, E) real and imaginary part
+    direction: Any  # (2, E) e^{iθ}
+    distance: Any  # (E,) r/ε
+    features: Any  # (n, 4, D padded) real and imaginary part of each sender's value, and of its direction
+    kept: Any  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
+    image: Any  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
+    radial_samples: int
+    tiny: Any  # see `smallest`
 
 
 @kernel
@@ -44,28 +66,17 @@ def _between(place: Any, end: Any) -> Any:
 
 
 @kernel
-def _vote(
-    first: int,
-    last: int,
-    radial_samples: int,
-    tiny: Any,
-    receiver: Any,
-    offsets: Any,
-    sender: Any,
-    factor: Any,
-    direction: Any,
-    distance: Any,
-    features: Any,
-    kept: Any,
-    image: Any,
-    magnitudes: Any,
-) -> None:
-    """Votes for the receivers first … last.
-
-    factor (2, E) times the value (features 0, 1) is the vote; direction (2, E) and distance (E,), turned back
-    by the direction of the value (features 2, 3), are its place. Vector votes fill image, others magnitudes
-    alone.
-    """
+def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
+    """Fill images and magnitudes of the receivers first … last; only the latter if votes are no vectors."""
+    receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
+    factor, direction, distance = cast.factor, cast.direction, cast.distance
+    features, kept, image, radial_samples, tiny = (
+        cast.features,
+        cast.kept,
+        cast.image,
+        cast.radial_samples,
+        cast.tiny,
+    )
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
     channels = magnitudes.shape[1] // cells
@@ -138,29 +149,22 @@ def _lengths(x: Any, tiny: Any, result: Any) -> None:
 
 
 @kernel
-def _vote_backward(
-    first: int,
-    last: int,
-    radial_samples: int,
-    tiny: Any,
-    receiver: Any,
-    offsets: Any,
-    sender: Any,
-    factor: Any,
-    direction: Any,
-    distance: Any,
-    features: Any,
-    kept: Any,
-    image: Any,
-    gradient: Any,
-    result: Any,
-) -> None:
-    """What the receivers first … last say to all senders, along the direction of each vector and across it.
+def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any) -> None:
+    """Add what the receivers first … last say to all senders, along the direction of each and across it.
 
     A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
     s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
     vote turns with x, and the change of Re(ḡv) as s turns.
     """
+    receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
+    factor, direction, distance = cast.factor, cast.direction, cast.distance
+    features, kept, image, radial_samples, tiny = (
+        cast.features,
+        cast.kept,
+        cast.image,
+        cast.radial_samples,
+        cast.tiny,
+    )
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
     channels = gradient.shape[1] // cells
@@ -263,50 +267,51 @@ def _rows(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
 
-def _votes(edges: Edges, vector: bool) -> tuple[Any, ...]:
+def _cast(
+    x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
+) -> tuple[Cast, Edges]:
+    edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
     factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
-    return edges.receiver, edges.offsets, edges.sender, factor, edges.direction, edges.distance
-
-
-def vote(
-    x: Tensor, edges: Edges, kept: NDArray[np.int64], radial_samples: int, vector: bool
-) -> tuple[Tensor, Tensor]:
-    """Descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are magnitudes of."""
-    tiny = smallest(x)
-    descriptors = x.real.new_empty(*x.shape, len(kept))
-    image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
-    arrays = (*_votes(edges, vector), _features(x, True, vector), kept)
-    outputs = (_rows(floats(image)), _rows(descriptors.numpy()))
-    run_blocks(
-        lambda first, last: _vote(first, last, radial_samples, tiny, *arrays, *outputs),
-        edges.receiver_blocks(4 * num_threads()),
+    cast = Cast(
+        edges.receiver,
+        edges.offsets,
+        edges.sender,
+        factor,
+        edges.direction,
+        edges.distance,
+        _features(x, sized, vector),
+        2 * np.array(disc_cells(radial_samples)),
+        _rows(floats(image)),
+        radial_samples,
+        smallest(x),
     )
+    return cast, edges
+
+
+def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tuple[Tensor, Tensor]:
+    """Return descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are lengths of."""
+    descriptors = x.real.new_empty(*x.shape, len(disc_cells(radial_samples)))
+    image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
+    cast, edges = _cast(x, geometry, image, radial_samples, vector, sized=True)
+    out = _rows(descriptors.numpy())
+    run_blocks(lambda first, last: _vote(first, last, cast, out), edges.receiver_blocks(4 * num_threads()))
     return descriptors, image
 
 
 def vote_backward(
-    x: Tensor,
-    gradient: Tensor,
-    image: Tensor,
-    edges: Edges,
-    kept: NDArray[np.int64],
-    radial_samples: int,
-    vector: bool,
+    x: Tensor, gradient: Tensor, image: Tensor, geometry: Geometry, radial_samples: int, vector: bool
 ) -> Tensor:
-    """Gradient with respect to x."""
-    tiny = smallest(x)
-    features = _features(x, False, vector)
+    """Return the gradient with respect to x."""
+    cast, edges = _cast(x, geometry, image, radial_samples, vector, sized=False)
+    coming = _rows(gradient.contiguous().numpy())
     blocks = edges.receiver_blocks(SUMS)
-    results = np.zeros((len(blocks), len(x), 2, features.shape[2]), features.dtype)
-    arrays = (*_votes(edges, vector), features, kept)
-    gradients = (_rows(floats(image)), _rows(gradient.contiguous().numpy()))
-
-    def run(first: int, last: int, result: NDArray[Any]) -> None:
-        _vote_backward(first, last, radial_samples, tiny, *arrays, *gradients, result)
-
-    run_blocks(run, [(*block, result) for block, result in zip(blocks, results, strict=True)])
+    results = np.zeros((len(blocks), len(x), 2, cast.features.shape[2]), cast.features.dtype)
+    run_blocks(
+        lambda first, last, result: _vote_backward(first, last, cast, coming, result),
+        [(*block, result) for block, result in zip(blocks, results, strict=True)],
+    )
     channels = x.shape[1]
     result = results.sum(axis=0)
     along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
-    real, imag = torch.from_numpy(features[:, 2:, :channels]).unbind(1)
+    real, imag = torch.from_numpy(cast.features[:, 2:, :channels]).unbind(1)
     return torch.complex(real * along - imag * about, imag * along + real * about)

@@ -1,4 +1,4 @@
-"""Sorted edges are kept between calls, and never outlive what they were made from."""
+"""What is worked out from a surface is kept between calls, and never outlives what it was made from."""
 
 from __future__ import annotations
 
@@ -10,32 +10,39 @@ import pytest
 import torch
 from tests.nn.surfaces import flat_surface, random_field
 
-from fieldconv.ops import _edges, field_aggregate
+from fieldconv.ops import echo_votes, field_aggregate, geometry
+from fieldconv.ops.compiled import edges
+from fieldconv.ops.portable import aggregate
+
+both = pytest.mark.parametrize("backend", ["torch", "compiled"])
 
 
 @pytest.fixture
 def sorts(monkeypatch):
     """Counts how often edges are sorted."""
     calls = []
-    sort = _edges._sort
-    monkeypatch.setattr(_edges, "_sort", lambda *args: calls.append(args) or sort(*args))
+    for module in (edges, aggregate):
+        monkeypatch.setattr(
+            module, "_sort", lambda *args, sort=module._sort: calls.append(args) or sort(*args)
+        )
     return calls
 
 
-def run(surface, rings=3, backend="fast", spacing="linear"):
+def run(surface, rings=3, backend="compiled", spacing="linear"):
     x = random_field(surface, 2)
     return field_aggregate(x, surface, rings=rings, band_limit=1, backend=backend, spacing=spacing)
 
 
-def test_sorted_once_for_all_layers_and_the_backward_pass(sorts) -> None:
+@both
+def test_sorted_once_for_all_layers_and_the_backward_pass(sorts, backend) -> None:
     surface = flat_surface(10)
     x = random_field(surface, 2).requires_grad_()
     for _ in range(3):
-        field_aggregate(x, surface, rings=3, band_limit=1).abs().sum().backward()
-    field_aggregate(x, surface, rings=3, band_limit=2)
+        field_aggregate(x, surface, rings=3, band_limit=1, backend=backend).abs().sum().backward()
+    field_aggregate(x, surface, rings=3, band_limit=2, backend=backend)
     assert len(sorts) == 1
-    run(surface, rings=4)
-    run(surface, rings=4, spacing="equal_area")
+    run(surface, rings=4, backend=backend)
+    run(surface, rings=4, spacing="equal_area", backend=backend)
     assert len(sorts) == 3
 
 
@@ -85,14 +92,15 @@ def renumber(surface):
 @pytest.mark.parametrize(
     "change", [replace_log, turn_in_place, replace_transport, weight_in_place, grow, renumber]
 )
-def test_changes_are_noticed(change, mode) -> None:
+@both
+def test_changes_are_noticed(change, mode, backend) -> None:
     with mode():
         surface = flat_surface(10)
-        before = run(surface)
+        before = run(surface, backend=backend)
         change(surface)
-        after = run(surface)
+        after = run(surface, backend=backend)
         assert not torch.equal(before, after)
-        torch.testing.assert_close(after, run(surface, backend="torch"))
+        torch.testing.assert_close(after, run(surface.clone(), backend=backend))
 
 
 def test_kept_under_inference_mode(sorts) -> None:
@@ -103,18 +111,23 @@ def test_kept_under_inference_mode(sorts) -> None:
     assert len(sorts) == 1
 
 
-def test_freed_with_the_surface() -> None:
+@both
+def test_freed_with_the_surface(backend) -> None:
     gc.collect()  # what earlier tests have left
     surface = flat_surface(10)
-    before = len(_edges._entries)
-    run(surface)
-    assert len(_edges._entries) == before + 1
+    before = len(geometry._entries)
+    run(surface, backend=backend)
+    echo_votes(random_field(surface, 2), surface, backend=backend)
+    assert len(geometry._entries) == before + 1
     del surface
     gc.collect()
-    assert len(_edges._entries) == before
+    assert len(geometry._entries) == before
 
 
-def test_says_when_features_and_surface_do_not_belong_together() -> None:
+@both
+def test_says_when_features_and_surface_do_not_belong_together(backend) -> None:
     surface = flat_surface(10)
     with pytest.raises(ValueError, match="one row of features per point"):
-        field_aggregate(random_field(surface, 2)[:7], surface, rings=3, band_limit=1, backend="fast")
+        field_aggregate(random_field(surface, 2)[:7], surface, rings=3, band_limit=1, backend=backend)
+    with pytest.raises(ValueError, match="one row of features per point"):
+        echo_votes(random_field(surface, 2)[:7], surface, backend=backend)

@@ -19,8 +19,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._compiled import kernel, num_threads, run_blocks
-from fieldconv.ops._edges import Edges
-from fieldconv.ops._simd import BYTES, load, load_pair, multiply_add, peek, store, store_quads, swap, zero
+from fieldconv.ops.compiled.edges import Edges, sorted_edges
+from fieldconv.ops.compiled.simd import (
+    BYTES,
+    load,
+    load_pair,
+    multiply_add,
+    peek,
+    store,
+    store_quads,
+    swap,
+    zero,
+)
+from fieldconv.ops.geometry import Geometry
 
 
 @kernel
@@ -145,9 +156,15 @@ def _sums(edges: Edges, scalars: bool) -> tuple[Any, ...]:
     return edges.longest, edges.receiver, edges.offsets, edges.sender, base, edges.direction, edges.fraction
 
 
-def gather(y: Tensor, edges: Edges, first_order: int, rings: int, scalars: bool) -> Tensor:
-    """A[p,k,n] = Σ_e base_e e^{imθ_e} ψ_n(r_e) y[k,q], m = first_order + k: (K, n, C) to (n, K, N, C)."""
+def gather(
+    y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
+) -> Tensor:
+    """Return A[p,k,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[k,q] with m = first_order + k, no t_e for scalars.
+
+    From (K, n, C) to (n, K, N, C).
+    """
     orders, count, channels = y.shape
+    edges = sorted_edges(geometry, count, rings, spacing, y.real.dtype)
     lines = _floats(y)
     result = y.real.new_empty(count, orders, rings, lines.shape[-1])
     out, rest = result.numpy(), _sums(edges, scalars)
@@ -160,9 +177,12 @@ def gather(y: Tensor, edges: Edges, first_order: int, rings: int, scalars: bool)
     return _complex(result, channels)
 
 
-def scatter(gradient: Tensor, edges: Edges, first_order: int, rings: int, scalars: bool) -> Tensor:
-    """The adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
+def scatter(
+    gradient: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
+) -> Tensor:
+    """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     count, orders, _, channels = gradient.shape
+    edges = sorted_edges(geometry, count, rings, spacing, gradient.real.dtype)
     lines = _floats(gradient)
     width = lines.shape[-1]
     result = gradient.real.new_zeros(orders, count, width)

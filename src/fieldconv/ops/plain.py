@@ -1,0 +1,111 @@
+"""The operations as they are written down, for torch to differentiate: by anything, to any order.
+
+They keep tensors with a row per edge and channel. The operations proper use them where their own backward
+passes do not reach: for second derivatives, and for derivatives by the geometry.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fieldconv.ops.cells import disc_cells
+from fieldconv.ops.direction import polar, unit
+from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.rings import Spacing, ring_weights
+
+
+def aggregate(
+    y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Spacing, scalars: bool
+) -> Tensor:
+    """Return A[p,k,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[k,q], m = first_order + k, no t_e for scalars."""
+    orders, count, channels = y.shape
+    sender, receiver = geometry.edge_index
+    lower, fraction = ring_weights(geometry.distance(), rings, spacing)
+    inner_row = receiver * rings + lower
+    outer_row = (inner_row + 1).clamp(max=count * rings - 1)  # of weight zero where there is no such ring
+    base = geometry.weight * (torch.ones_like(geometry.transport) if scalars else geometry.transport)
+    direction = geometry.direction()
+    result = []
+    for k in range(orders):
+        coefficient = base
+        for _ in range(abs(first_order + k)):
+            coefficient = coefficient * (direction if first_order + k > 0 else direction.conj_physical())
+        terms = y[k].index_select(0, sender) * coefficient[:, None].to(y.dtype)
+        total = y.new_zeros(count * rings, channels)
+        total = total.index_add(0, inner_row, terms * (1 - fraction)[:, None].to(y.real.dtype))
+        total = total.index_add(0, outer_row, terms * fraction[:, None].to(y.real.dtype))
+        result.append(total.view(count, rings, channels))
+    return torch.stack(result, dim=1)
+
+
+def lift(x: Tensor, band_limit: int) -> Tensor:
+    """Y_m = x ū^m for m = −B … B: the features as each angular frequency sees them.
+
+    A zero vector has no direction: there Y_0 = x and the others vanish, with vanishing derivatives.
+
+    Parameters
+    ----------
+    x : complex Tensor, shape (n, C)
+    band_limit : int
+        B.
+
+    Returns
+    -------
+    complex Tensor, shape (2B+1, n, C)
+
+    Examples
+    --------
+    >>> lift(torch.tensor([[2j]]), band_limit=1).flatten().tolist()
+    [(-2+0j), 2j, (2+0j)]
+    """
+    u = unit(x)
+    turned_back, turned_on = [x], [x]
+    for _ in range(band_limit):
+        turned_back.append(turned_back[-1] * u.conj_physical())
+        turned_on.append(turned_on[-1] * u)
+    return torch.stack(turned_on[:0:-1] + turned_back)
+
+
+def echo(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> Tensor:
+    """Return ECHO descriptors, see `fieldconv.ops.echo_votes`."""
+    count, channels = x.shape
+    sender, receiver = geometry.edge_index
+    side = 2 * radial_samples + 2
+    cells = side * side + 1
+    u = unit(x)
+    seen = (geometry.distance() * geometry.direction())[:, None] * u.index_select(0, sender).conj_physical()
+    seen = torch.view_as_real(seen.resolve_conj()) * radial_samples
+    magnitude = (x * u.conj_physical()).real
+    if vector:
+        value = (geometry.weight * geometry.transport)[:, None] * (magnitude * u).index_select(0, sender)
+    else:
+        value = geometry.weight[:, None] * magnitude.index_select(0, sender)
+
+    column, row = seen.unbind(-1)
+    centre = (1 - 2 * column.abs()).clamp(min=0) * (1 - 2 * row.abs()).clamp(min=0)
+    across, down = column + radial_samples + 0.5, row + radial_samples + 0.5
+    down, across = down.clamp(0, side - 1), across.clamp(0, side - 1)
+    first = down.detach().floor().clamp(max=side - 2), across.detach().floor().clamp(max=side - 2)
+    down, across = down - first[0], across - first[1]
+    rest = value * (1 - centre)
+    image = receiver[:, None] * channels + torch.arange(channels, device=x.device)
+    corner = image * cells + (first[0] * side + first[1]).long()
+    total = value.new_zeros(count * channels * cells)
+    for index, share in (
+        (corner, rest * (1 - down) * (1 - across)),
+        (corner + 1, rest * (1 - down) * across),
+        (corner + side, rest * down * (1 - across)),
+        (corner + side + 1, rest * down * across),
+        (image * cells + side * side, value * centre),
+    ):
+        total = total.index_add(0, index.flatten(), share.flatten())
+    kept = torch.tensor(disc_cells(radial_samples), device=x.device)
+    result = total.view(count, channels, cells).index_select(2, kept)
+    return (result * unit(result).conj_physical()).real if vector else result
+
+
+def tangent_relu(x: Tensor, offset: Tensor) -> Tensor:
+    """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
+    magnitude, direction = polar(x)
+    return torch.relu(magnitude + offset) * direction

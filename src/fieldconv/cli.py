@@ -77,7 +77,7 @@ def _run(name: str, words: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output has left: nothing to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         if os.environ.get("FIELDCONV_DEBUG"):
             raise
         print(f"fieldconv: {_one_line(error)}", file=sys.stderr)

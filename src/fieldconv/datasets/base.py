@@ -130,7 +130,10 @@ class SurfaceDataset(Dataset[Any]):
         return [" → ".join(self._items[part].name for part in self._parts(i)) for i in self._indices]
 
     def holding_out(self: Own, chosen: Callable[[list[str]], NDArray[np.bool_]]) -> tuple[Own, Own]:
-        """The elements without any of the shapes chosen by their names, and those of such shapes only."""
+        """Return the elements without any of the chosen shapes, and those of such shapes only.
+
+        ``chosen`` takes the names of all shapes and returns which of them are held out.
+        """
         parts = [self._parts(i) for i in self._indices]
         used = sorted({part for element in parts for part in element})
         inside = dict(zip(used, chosen([self._items[part].name for part in used]), strict=True))
@@ -140,7 +143,7 @@ class SurfaceDataset(Dataset[Any]):
         return self[np.array(kept, bool)], self[np.array(held, bool)]
 
     def meshes(self, index: int) -> tuple[Mesh, ...]:
-        """The original mesh, or for matching the two meshes, of an element."""
+        """Return the original mesh of an element, or the two meshes of a pair."""
         return tuple(self._items[part].read().mesh for part in self._parts(self._indices[index]))
 
     def __len__(self) -> int:
@@ -173,11 +176,11 @@ class SurfaceDataset(Dataset[Any]):
         return f"{type(self).__name__}({self.name}, {self.task}, {len(self)})"
 
     def prepared_with(self: Own, settings: SurfaceSettings) -> Own:
-        """The same elements, their meshes prepared with other settings."""
+        """Return the same elements, their meshes prepared with other settings."""
         return self._remade(lambda number, item: item, ToSurface(**settings.to_dict()))
 
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """The same elements, each mesh with other proportions, drawn by the seed.
+        """Return the same elements, each mesh with other proportions, drawn by the seed.
 
         See `fieldconv.geometry.reshape`.
         """
@@ -217,7 +220,7 @@ class SurfaceDataset(Dataset[Any]):
         return remade if paired else remade._subset([place[i] for i in self._indices])
 
     def shuffle(self: Own, seed: int = 0) -> Own:
-        """The same elements in an order drawn by the seed."""
+        """Return the same elements in an order drawn by the seed."""
         return self._subset([self._indices[i] for i in np.random.default_rng(seed).permutation(len(self))])
 
     def _subset(self: Own, positions: list[int]) -> Own:

@@ -41,7 +41,7 @@ def creature_collection(
     difficulty: str | Difficulty = "clean",
     seed: int = 0,
 ) -> Collection:
-    """Creatures of the chosen species in turn; the parameters are those of `fieldconv.datasets.Creatures`."""
+    """Return creatures of the chosen species in turn; parameters as for `fieldconv.datasets.Creatures`."""
     kind = task_named(task)
     if split not in PER_SPECIES:
         raise ValueError(f"split is {split!r}; choose one of {', '.join(PER_SPECIES)}")
@@ -140,12 +140,12 @@ def _template_mesh(species: str, vertices: int) -> Mesh:
 
 
 def creature_truth(scene: Sample, model: Sample) -> Ints:
-    """The model's vertex at each vertex of the scene, −1 where the model lacks that place."""
+    """Return the model's vertex at each vertex of the scene, −1 where the model lacks that place."""
     return counterpart(scene.target, model.target)
 
 
 def counterpart(creature: CreatureSample, other: CreatureSample) -> Ints:
-    """`correspondence`, but −1 where the other has nothing near, for it lacks a limb or has a hole."""
+    """Return `correspondence`, but −1 where the other has nothing near: a limb or a piece is missing."""
     vertex = correspondence(creature, other)
     spacing = (Mesh(other.rest, other.mesh.faces).area / len(other.rest)) ** 0.5
     away = np.linalg.norm(creature.rest - other.rest[vertex], axis=1)

@@ -71,5 +71,5 @@ class Creatures(SurfaceDataset):
         )
 
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """These creatures: they come in all proportions already."""
+        """Return these creatures themselves: they come in all proportions already."""
         return self

@@ -48,7 +48,7 @@ class SurfacePair(NamedTuple):
 
 
 def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
-    """(V, n) bool: which samples are within the geodesic ball around each vertex."""
+    """Return (V, n) bool: which samples are within the geodesic ball around each vertex."""
     samples = surface.sample.numpy()
     discs = geodesic_discs(mesh.normalised(), ball, samples)
     sample = np.repeat(np.arange(len(samples)), np.diff(discs.offsets))
@@ -57,7 +57,7 @@ def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
 
 
 def find_matches(scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64]) -> Matches:
-    """Which samples correspond, by the model's vertex at each vertex of the scene, (V_scene,), −1: none.
+    """Return which samples correspond, given the model's vertex at each vertex of the scene (−1: none).
 
     ``near`` are the `near_samples` of the model.
     """

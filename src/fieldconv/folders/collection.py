@@ -100,7 +100,7 @@ class Collection:
     hint: str = ""
 
     def error(self, problems: Sequence[str] = ()) -> DatasetError:
-        """All problems as one exception."""
+        """Return all problems as one exception."""
         return DatasetError(self.name, [*self.problems, *problems], hint=self.hint)
 
 
@@ -111,7 +111,7 @@ def natural_order(path: str | Path) -> tuple[list[tuple[str, int]], str]:
 
 
 def mesh_files(folder: str | Path) -> list[Path]:
-    """Mesh files in a folder, in natural order; hidden ones are left out."""
+    """Return the mesh files in a folder, in natural order; hidden ones are left out."""
     folder = Path(folder)
     if not folder.is_dir():
         return []
@@ -120,7 +120,7 @@ def mesh_files(folder: str | Path) -> list[Path]:
 
 
 def subfolders(folder: str | Path) -> list[Path]:
-    """Folders in a folder, in natural order; hidden ones are left out."""
+    """Return the folders in a folder, in natural order; hidden ones are left out."""
     return sorted(
         (p for p in Path(folder).iterdir() if p.is_dir() and not p.name.startswith(".")), key=natural_order
     )
@@ -152,7 +152,7 @@ def fill_geodesically(mesh: Mesh, values: Ints) -> Ints:
 
 
 def first_preimage(ids: Ints, count: int) -> Ints:
-    """(count,) the first place at which each of 0…count−1 stands in ``ids``, −1 for those never named.
+    """Return (count,) the first place at which each of 0…count−1 stands in ``ids``, −1 for absent ones.
 
     Examples
     --------

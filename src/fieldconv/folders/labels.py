@@ -158,7 +158,7 @@ def _is_number(text: str) -> bool:
 
 
 def edges_in_file_order(faces: Ints) -> Ints:
-    """(E, 2) edges as ``.eseg`` files count them: face by face, sides (0,1), (1,2), (2,0), first seen first.
+    """Return (E, 2) edges in the order of ``.eseg`` files: face by face, sides (0,1), (1,2), (2,0).
 
     Examples
     --------
@@ -172,7 +172,7 @@ def edges_in_file_order(faces: Ints) -> Ints:
 
 
 def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
-    """Labels of the vertices of ``mesh``, from labels of its vertices, faces or edges.
+    """Return labels of the vertices of ``mesh``, from labels of its vertices, faces or edges.
 
     Which of the three they are follows from how many there are. A vertex takes the label that most of the
     area around it bears: a face votes with its area, an edge with a third of its faces' area. Ties go to
@@ -239,7 +239,7 @@ def _vote(cells: Ints, labels: Ints, weights: NDArray[np.float64], num_vertices:
 
 
 def mesh_labels(mesh: Mesh) -> Ints | None:
-    """Labels a mesh file bears itself: a vertex property called label, part, segment or class; else None."""
+    """Return the labels in a mesh file (a vertex property label, part, segment or class), or None."""
     for name in LABEL_PROPERTIES:
         if name in mesh.vertex_data:
             values = np.asarray(mesh.vertex_data[name])
@@ -250,7 +250,7 @@ def mesh_labels(mesh: Mesh) -> Ints | None:
 
 
 def colour_labels(mesh: Mesh) -> Ints | None:
-    """Labels by vertex colour, 0xRRGGBB as an integer; None if the mesh has no or only one colour."""
+    """Return labels by vertex colour, 0xRRGGBB as an integer; None if the mesh has less than two colours."""
     if mesh.vertex_colours is None:
         return None
     red, green, blue = mesh.vertex_colours[:, :3].T.astype(np.int64)

@@ -9,7 +9,7 @@ from fieldconv._io import read_text
 
 
 def read_pairs(path: Path, problems: list[str], *, name: str | None = None) -> list[tuple[int, list[str]]]:
-    """Lines of two names (scene and model, or a third field) between commas or blanks.
+    """Read lines of two names (scene and model, maybe a third field), separated by commas or blanks.
 
     Blank lines and lines that begin with ``#`` are passed over; others with too few fields are noted.
 

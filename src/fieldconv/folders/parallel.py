@@ -19,7 +19,7 @@ Watch = Callable[[Sequence[Any]], Iterable[Any]]
 
 
 def progress_bar(what: str) -> Watch:
-    """A bar that shows how far one is in a list; nothing where there is no terminal."""
+    """Return what shows a progress bar over a list; nothing is shown where there is no terminal."""
     console = Console(stderr=True)
 
     def watch(jobs: Sequence[Any]) -> Iterable[Any]:
@@ -31,7 +31,7 @@ def progress_bar(what: str) -> Watch:
 def run_all(
     jobs: Sequence[Job], work: Callable[[Job], Result], *, watch: Watch | None = None
 ) -> tuple[list[Result | None], list[str]]:
-    """``work(job)`` for every job, None where it fails; and why, one sentence each.
+    """Return ``work(job)`` of every job, None where it fails, and why, one sentence each.
 
     Threads suffice, for the compiled loops hold no interpreter lock.
 
@@ -55,7 +55,7 @@ def run_all(
 
 
 def attempt(work: Callable[[], Result]) -> tuple[Result | None, list[str]]:
-    """``work()``, and no problems; or None, and what is wrong with the files it reads."""
+    """Return ``work()`` and no problems, or None and what is wrong with the files it reads."""
     try:
         return work(), []
     except DatasetError as error:

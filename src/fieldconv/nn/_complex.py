@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def complex_matmul(x: Tensor, real: Tensor, imaginary: Tensor) -> Tensor:
-    """Complex product ``x @ (real + i·imaginary)`` as one real matrix product.
+    """Return the complex product ``x @ (real + i·imaginary)`` as one real matrix product.
 
     Parameters
     ----------

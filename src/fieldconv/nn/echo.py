@@ -44,7 +44,7 @@ class ECHO(nn.Module):
         self.size = echo_size(radial_samples)  # H
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """Descriptors of the vector field ``x`` on ``surface``."""
+        """Return descriptors of the vector field ``x`` on ``surface``."""
         return echo_votes(x, surface, radial_samples=self.radial_samples, votes=self.votes)
 
     def extra_repr(self) -> str:

@@ -71,7 +71,7 @@ class ECHOBlock(nn.Module):
         init_perceptron(self.mlp)
 
     def describe(self, x: Tensor, surface: Surface) -> Tensor:
-        """(n, D, H) ECHO descriptors, what the MLP sees."""
+        """Return (n, D, H) ECHO descriptors, the input of the MLP."""
         return self.echo(self.conv(x, surface), surface)  # type: ignore[no-any-return]
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:

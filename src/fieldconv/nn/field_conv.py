@@ -93,7 +93,7 @@ class FieldConv(nn.Module):
             nn.init.uniform_(self.offset, -math.pi, math.pi)
 
     def coefficients(self) -> tuple[Tensor, Tensor]:
-        """Real and imaginary part of e^{iβ_|m|} f_m at each radius, each (2B+1, N, in, out), m from −B."""
+        """Return the real and imaginary part of e^{iβ_|m|} f_m, each (2B+1, N, in, out), m from −B to B."""
         if self.filter == "complex":
             real, imaginary = self.weight.chunk(2)
             return real, imaginary

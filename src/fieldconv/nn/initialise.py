@@ -8,7 +8,7 @@ from torch import nn
 
 
 def squared_shares(rings: int, spacing: Literal["linear", "equal_area"]) -> float:
-    """Σ ω_n², with ω_n the share of a disc's area that lies in ring n.
+    """Return Σ ω_n², with ω_n the share of a disc's area that lies in ring n.
 
     The neighbours in ring n of a smooth field add up to ω_n times the field, so this is the mean square that
     N independent coefficients of unit variance make of it.
@@ -19,7 +19,7 @@ def squared_shares(rings: int, spacing: Literal["linear", "equal_area"]) -> floa
 
 
 def init_perceptron(perceptron: nn.Module) -> None:
-    """He initialisation of the linear layers; torch's own starts a small network in a long plateau."""
+    """Draw linear layers as He et al.; with torch's own values a small network hardly learns at first."""
     for layer in perceptron.modules():
         if isinstance(layer, nn.Linear):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")

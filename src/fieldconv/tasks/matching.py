@@ -45,6 +45,7 @@ from fieldconv.geometry.spectral import (
     wave_kernel_signature,
 )
 from fieldconv.networks.base import Network
+from fieldconv.ops import squared_distances
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import joined
 from fieldconv.tasks.base import (
@@ -221,7 +222,7 @@ class Matching(Task):
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:
         assert isinstance(config, MatchingConfig)
         scene, model, weight = (chunk.extra[key] for key in ("scene", "model", "weight"))
-        squared = (outputs[scene] - outputs[model]).square().sum(-1)
+        squared = squared_distances(outputs, scene, model)
         # On loose specks of a mesh vectors grow without bound; they must not be all that is learnt from.
         losses = twin_loss(squared.clamp(max=FARTHEST * config.margin), weight, config.margin)
         positive = squared.detach()[:, : config.positives]
@@ -277,7 +278,7 @@ class Matching(Task):
         return np.asarray(cKDTree(other.descriptors).query(one.descriptors)[1], np.int64)
 
     def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
-        """Rank of the first right match of each scene vertex, as a share of all candidates."""
+        """Return the rank of the first right match of each scene vertex, as a share of all candidates."""
         pair = data[index]
         scene, target = (outputs(surface).double().numpy() for surface in (pair.scene, pair.model))
         right = np.zeros((len(scene), len(target)), dtype=bool)
@@ -292,7 +293,7 @@ class Matching(Task):
 
 
 def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
-    """α d + (1 − α) max(0, margin − d) for squared distances d and weights α.
+    """Return α d + (1 − α) max(0, margin − d) for squared distances d and weights α.
 
     Examples
     --------
@@ -305,7 +306,7 @@ def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
 def draw_pairs(
     matches: Any, draw: np.random.Generator, config: MatchingConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Scene samples, model samples and weights α: first the corresponding pairs, then as many others."""
+    """Return scene samples, model samples and weights α: first corresponding pairs, then as many others."""
     scene, model = matches.match.numpy()
     count = config.positives
     if not len(scene):
@@ -324,7 +325,7 @@ def draw_pairs(
 
 
 def compare(scene: Tensor, model: Tensor, matches: Any) -> PrecisionRecall:
-    """Precision and recall of descriptors (n, d) of the scene's samples against the model's."""
+    """Return precision and recall of descriptors (n, d) of the scene's samples against the model's."""
     right = np.zeros((len(scene), len(model)), bool)
     right[matches.ball[0].numpy(), matches.ball[1].numpy()] = True
     asked = right.any(1)
@@ -335,7 +336,7 @@ def compare(scene: Tensor, model: Tensor, matches: Any) -> PrecisionRecall:
 
 
 def signature(kind: str, basis: Eigenbasis) -> NDArray[np.float64]:
-    """Heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
+    """Return the heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
     values = heat_kernel_signature(basis) if kind == "hks" else wave_kernel_signature(basis)
     return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)
 

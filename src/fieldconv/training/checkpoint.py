@@ -209,7 +209,7 @@ class State:
     config: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: str | Path) -> None:
-        """One file, so that tensors and numbers are always of the same moment."""
+        """Write one file, so that tensors and numbers are always of the same moment."""
         tensors = {
             f"{group}/{name}": value
             for group in ("weights", "optimiser", "rng", "average")
@@ -236,7 +236,7 @@ class State:
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, names: list[str]) -> dict[str, Tensor]:
-    """The optimiser's memory, by names of the parameters."""
+    """Return the optimiser's memory, by names of the parameters."""
     state = optimiser.state_dict()["state"]
     return {
         f"{names[index]}/{key}": torch.as_tensor(value)

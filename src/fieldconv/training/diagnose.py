@@ -15,7 +15,7 @@ class TrainingError(ValueError):
 
 
 def explain(model: nn.Module, chunk: Chunk, losses: Tensor, step: int, epoch: int) -> TrainingError | None:
-    """If a loss of the chunk is not finite, say at which step, on which shape, and what is the cause."""
+    """Return an error that says where and why a loss of the chunk is not finite; None if all are."""
     bad = torch.nonzero(~torch.isfinite(losses.detach())).flatten().tolist()
     if not bad:
         return None

@@ -1,4 +1,4 @@
-"""Telling the user how far it is: a live bar in a terminal, one line per epoch elsewhere."""
+"""How far a run is: a live bar in a terminal, one line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TrainingProgress:
             )
 
     def epoch(self, row: dict[str, Any]) -> None:
-        """One line about a finished epoch."""
+        """Print one line about a finished epoch."""
         done = row["epoch"] - self.first
         left = (self.epochs - row["epoch"]) * (time.monotonic() - self._began) / max(done, 1)
         parts = [f"epoch {row['epoch']:>{len(str(self.epochs))}}/{self.epochs}", f"loss {row['loss']:.4f}"]

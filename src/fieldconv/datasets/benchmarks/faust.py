@@ -144,7 +144,7 @@ def _read(path: Path, map_path: Path, template_path: Path, template_map: Path) -
 
 
 def compose(ids: Ints, template_ids: Ints, num_vertices: int) -> Ints:
-    """(V,) the template's vertex at each vertex of a shape, −1 where no line names it.
+    """Return (V,) the template's vertex at each vertex of a shape, −1 where no line names it.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class LabelHead(nn.Module):
             init_perceptron(self.dense)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """(n, outputs) scores of the vector field ``x``."""
+        """Return (n, outputs) scores of the vector field ``x``."""
         return self.dense(self.block(x, surface))  # type: ignore[no-any-return]
 
 
@@ -73,7 +73,7 @@ class DescriptorHead(nn.Module):
         self.conv = _field_conv(config, config.outputs)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """(n, outputs) descriptors of the vector field ``x``."""
+        """Return (n, outputs) descriptors of the vector field ``x``."""
         return polar(self.conv(x, surface))[0]
 
 
@@ -85,7 +85,7 @@ class VectorHead(nn.Module):
         self.conv = _field_conv(config, config.outputs)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """(n, outputs) complex vectors of the vector field ``x``."""
+        """Return (n, outputs) complex vectors of the vector field ``x``."""
         return self.conv(x, surface)  # type: ignore[no-any-return]
 
 
@@ -103,7 +103,7 @@ class ClassificationHead(nn.Module):
         self.pooling = config.pooling
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """(shapes, outputs) scores of the vector field ``x``."""
+        """Return (shapes, outputs) scores of the vector field ``x``."""
         magnitude, _ = polar(self.conv(x, surface))
         weight = surface.area if self.pooling == "area" else torch.ones_like(surface.area)
         return mean_per_shape(magnitude, weight, surface)

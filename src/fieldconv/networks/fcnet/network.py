@@ -82,11 +82,11 @@ class FCNet(Network):
         self.head = heads[config.head](config)
 
     def forward(self, surface: Surface) -> Tensor:
-        """Scores or descriptors of ``surface``."""
+        """Return scores, descriptors or vectors of ``surface``."""
         return self.head(self.features(surface), surface)  # type: ignore[no-any-return]
 
     def features(self, surface: Surface) -> Tensor:
-        """(n, width) complex: the vector field that the head receives.
+        """Return (n, width) complex: the vector field that the head receives.
 
         The input features of each shape are scaled to a mean square length of one. At unit area, positions
         are larger the thinner a shape is, and vectors grow with their square.
@@ -140,11 +140,11 @@ class FCNet(Network):
         return found
 
     def echo_descriptors(self, surface: Surface) -> Tensor:
-        """(n, D, H): the ECHO descriptors on which labels are decided; head "labels" only."""
+        """Return (n, D, H): the ECHO descriptors on which labels are decided; head "labels" only."""
         return self._label_head("ECHO descriptors").block.describe(self.features(surface), surface)
 
     def bottleneck(self, surface: Surface) -> Tensor:
-        """(n, bottleneck): the narrow features before the two dense layers; head "labels" only."""
+        """Return (n, bottleneck): the narrow features before the two dense layers; head "labels" only."""
         head = self._label_head("a bottleneck")
         if self.config.bottleneck is None:
             raise ValueError("this network has no bottleneck; build it with bottleneck=32, say")
@@ -156,7 +156,7 @@ class FCNet(Network):
         return self.head
 
     def summary(self) -> str:
-        """What the network is made of, one line for each part, with its number of parameters."""
+        """Return what the network is made of, one line for each part, with its number of parameters."""
         config = self.config
         rows: list[tuple[str, str, nn.Module]] = [
             ("lift", f"{config.num_features} scalars → {config.lift_channels} vectors", self.lift)

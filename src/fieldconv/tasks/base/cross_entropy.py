@@ -48,7 +48,7 @@ def _plain(scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
 
 
 def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0) -> Tensor:
-    """Cross entropy of each row, 0 where the target is −1.
+    """Return the cross entropy of each row, 0 where the target is −1.
 
     As torch's, but on the CPU with a large table of scores: of that size, it makes only the gradient.
 

@@ -19,7 +19,7 @@ RECALL: Floats = np.linspace(0, 1, 101)[1:]
 def confusion(
     truth: ArrayLike, predicted: ArrayLike, classes: int, weight: ArrayLike | None = None
 ) -> Floats:
-    """(classes, classes) how much of each true class (rows) was predicted as each class (columns).
+    """Return (classes, classes) how much of each true class (rows) was predicted as each class (columns).
 
     Entries whose truth is −1 are left out.
 
@@ -36,7 +36,7 @@ def confusion(
 
 
 def accuracy(matrix: Floats) -> float:
-    """Share on the diagonal of a confusion matrix; NaN if it is empty.
+    """Return the share on the diagonal of a confusion matrix; NaN if it is empty.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def accuracy(matrix: Floats) -> float:
 
 
 def intersection_over_union(matrix: Floats) -> Floats:
-    """(classes,) |truth ∩ predicted| / |truth ∪ predicted|, NaN for classes that occur in neither.
+    """Return (classes,) |truth ∩ predicted| / |truth ∪ predicted|, NaN for classes that occur in neither.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def intersection_over_union(matrix: Floats) -> Floats:
 
 
 def share_within(errors: ArrayLike, thresholds: ArrayLike = THRESHOLDS) -> Floats:
-    """Share of errors that do not exceed each threshold.
+    """Return the share of errors that do not exceed each threshold.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def share_within(errors: ArrayLike, thresholds: ArrayLike = THRESHOLDS) -> Float
 
 
 class ErrorSummary(NamedTuple):
-    """Geodesic errors in words that papers use.
+    """Geodesic errors as papers sum them up.
 
     Attributes
     ----------
@@ -92,7 +92,9 @@ class ErrorSummary(NamedTuple):
 
 
 def summarise_errors(errors: ArrayLike) -> ErrorSummary:
-    """Exact share, share within 0.05, area under the curve, mean × 100, of errors in units of √area.
+    """Return exact share, share within 0.05, area under the curve and mean × 100 of errors.
+
+    Errors are in units of √area.
 
     Examples
     --------
@@ -122,7 +124,7 @@ class PrecisionRecall(NamedTuple):
 
 
 def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = RECALL) -> PrecisionRecall:
-    """Precision and recall of retrieval by descriptor distance (supplement C).
+    """Return precision and recall of retrieval by descriptor distance (supplement C).
 
     The candidates of a query are ranked by distance; after r of them, P(r) is the share of right ones among
     these and R(r) the share of all right ones that is among them. Of equal distances the right one counts

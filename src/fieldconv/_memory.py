@@ -1,9 +1,21 @@
-"""How the process deals with memory it has freed."""
+"""How much memory there is, and how the process deals with memory it has freed."""
 
 from __future__ import annotations
 
 import ctypes
 import platform
+from pathlib import Path
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that are free for this process, if the system tells."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    found = {line.split(":")[0]: line.split()[1] for line in lines if line.endswith("kB")}
+    return 1024 * int(found["MemAvailable"]) if "MemAvailable" in found else None
+
 
 # Numbers of options in glibc's malloc.h
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4

@@ -79,7 +79,7 @@ def test_renumbering_changes_nothing():
 
 
 def test_surfaces_use_it_where_pairs_are_many(monkeypatch):
-    import fieldconv.surface as module
+    import fieldconv.surface.parts as module
 
     asked = []
 

@@ -23,6 +23,7 @@ def evaluate_for(words: list[str]) -> Callable[..., int]:
         *,
         part: Literal["test", "train", "all"] = "test",
         rotations: int = 1,
+        samples: int | None = None,
         out: Path | None = None,
         data_: Any = data_options(),  # noqa: B008
     ) -> int:
@@ -35,16 +36,25 @@ def evaluate_for(words: list[str]) -> Callable[..., int]:
             run: Run or checkpoint folder.
             part: Part of the data to use.
             rotations: Average over this many orientations of each shape; slower, a little better.
+            samples: Look at so many samples of each shape, instead of as many as the network learnt with.
             out: Folder for the results; RUN if not given, which only its own test part may be.
             data_: Where the meshes come from; without --data, what is not given is as it was for the run.
         """
-        return _evaluate(run, given(words, data_), part=part, rotations=rotations, out=out)
+        return _evaluate(run, given(words, data_), part=part, rotations=rotations, samples=samples, out=out)
 
     evaluate.__annotations__["data_"] = group_of(data_options, "data")
     return evaluate
 
 
-def _evaluate(run: Path, changes: dict[str, Any], *, part: Any, rotations: int, out: Path | None) -> int:
+def _evaluate(
+    run: Path,
+    changes: dict[str, Any],
+    *,
+    part: Any,
+    rotations: int,
+    samples: int | None,
+    out: Path | None,
+) -> int:
     from fieldconv import keep_freed_memory
     from fieldconv.datasets.source import DataSource
     from fieldconv.surface.views import check_rotations
@@ -65,10 +75,14 @@ def _evaluate(run: Path, changes: dict[str, Any], *, part: Any, rotations: int, 
             raise ValueError(
                 f"{run} was trained on {source.data}, which is not here; say where it is with --data"
             )
-    if out is None and "source" in read_config(run) and (source != own or part != "test"):
+    if (
+        out is None
+        and "source" in read_config(run)
+        and (source != own or part != "test" or samples is not None)
+    ):
         raise ValueError(f"{run} keeps the results of its own test part; give --out FOLDER for others")
     keep_freed_memory()
-    data = source.open(model.task, model.config.surface_settings, part)
+    data = source.open(model.task, model.surface_settings(samples), part)
     with printed_warnings():
         result = evaluate(model, data, rotations=rotations, out=out or run, run=run, quiet=False)
         print_metrics(result)

@@ -18,6 +18,7 @@ def match(
     /,
     *,
     out: Path = Path("match"),
+    samples: int | None = None,
 ) -> int:
     """Map every vertex of mesh A to a vertex of mesh B, and carry the colours of B over to A.
 
@@ -31,13 +32,14 @@ def match(
         a: Mesh file to map from.
         b: Mesh file to map to.
         out: Folder for the results.
+        samples: Look at so many samples of each shape, instead of as many as the network learnt with.
     """
     from fieldconv.training.checkpoint import load
     from fieldconv.training.prediction import distinct
     from fieldconv.training.prediction import match as apply
 
     check_elsewhere(out, [a, b])
-    target, confidence = apply(load(run), a, b, out=out)
+    target, confidence = apply(load(run), a, b, samples=samples, out=out)
     names = distinct([a.stem, b.stem])
     print(f"{len(target):,} vertices mapped, mean confidence {confidence.mean():.0%}, in {out}.")
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")

@@ -22,6 +22,7 @@ def predict(
     out: Path,
     descriptors: bool = True,
     rotations: int = 1,
+    samples: int | None = None,
 ) -> int:
     """Apply a trained network to meshes it has never seen, of any resolution and quality.
 
@@ -38,6 +39,7 @@ def predict(
         out: Folder for the results.
         descriptors: Write the descriptors of vertices, too.
         rotations: Average over this many orientations of each shape; slower, a little better.
+        samples: Look at so many samples of each shape, instead of as many as the network learnt with.
     """
     from fieldconv._io import write_csv
     from fieldconv.surface.views import check_rotations
@@ -57,7 +59,9 @@ def predict(
     notes, problems = [], []
     for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
         try:
-            found = apply(model, path, rotations=rotations, descriptors=descriptors, out=out, name=name)
+            found = apply(
+                model, path, rotations=rotations, descriptors=descriptors, samples=samples, out=out, name=name
+            )
         except (ValueError, OSError) as error:
             problem = " ".join(str(error).split())
             problems.append(problem if str(path) in problem else f"{path}: {problem}")

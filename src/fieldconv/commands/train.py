@@ -173,7 +173,7 @@ def run(
         return 0  # the first one does the rest
     with printed_warnings():
         try:
-            data = settings.source.open(task, model.config.surface_settings, "test")
+            data = settings.source.open(task, model.surface_settings(), "test")
         except DatasetError as error:
             print(f"Not tested: {str(error).splitlines()[0]}", file=sys.stderr)
             report_on(out, model, None, None)

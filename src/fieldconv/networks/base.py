@@ -21,6 +21,8 @@ Preset = Literal["paper", "default", "tiny"]
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
+DENSER = 1.5  # times the samples of training shapes are still like them
+
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
@@ -114,6 +116,8 @@ class Network(nn.Module):
     ----------
     task, class_names, template
         What it is trained for; set by training, kept in checkpoints.
+    density : int or None
+        Samples on a typical training shape; set by training, kept in checkpoints.
 
     Examples
     --------
@@ -145,6 +149,25 @@ class Network(nn.Module):
         self.task: str | None = None
         self.class_names: tuple[str, ...] = ()
         self.template: Mesh | None = None
+        self.density: int | None = None
+
+    def surface_settings(self, samples: int | None = None) -> SurfaceSettings:
+        """Return how a mesh is prepared for this network, however dense it is.
+
+        A network that learnt on every vertex of its meshes sees at most half as many samples again as they
+        had; denser meshes are sampled, and results are carried back to every vertex.
+
+        Parameters
+        ----------
+        samples : int, optional
+            Another number of samples.
+        """
+        settings = self.config.surface_settings
+        if samples is not None:
+            return replace(settings, samples=samples)
+        if settings.samples is None and self.density is not None:
+            return replace(settings, samples=round(DENSER * self.density))
+        return settings
 
     def forward(self, surface: Surface) -> Tensor:
         """Return (n, outputs) for each sample, or (shapes, outputs) with the head "classification"."""

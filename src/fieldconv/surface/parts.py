@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv._compiled import begin
+from fieldconv._memory import available_memory
+from fieldconv.geometry.coarsen import Coarsened, coarsened
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.gradient import vertex_gradients
@@ -31,6 +34,10 @@ Tensors = dict[str, Tensor]
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
 SIGNATURES = ("hks", "wks")
+FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
+LEAST = 8192  # but not coarser than this
+DENSE = 2.5  # times as many vertices make it worth while
+BYTES = 110  # for a pair of neighbours, while they are found
 MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
 
 
@@ -54,8 +61,24 @@ class Preparation:
     """
 
     def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
-        self.mesh = mesh.normalised()
+        self.given = mesh.normalised()
         self.settings = settings
+
+    @cached_property
+    def coarse(self) -> Coarsened | None:
+        """A coarser mesh of a surface that is far denser than its samples; everything is measured on it."""
+        if self.settings.samples is None:
+            return None
+        enough = max(FINE * self.settings.samples, LEAST)
+        if len(self.given.vertices) <= DENSE * enough:
+            return None
+        found = coarsened(self.given, enough)
+        return found if len(found.mesh.faces) else None
+
+    @cached_property
+    def mesh(self) -> Mesh:
+        """The mesh that is measured, at unit area."""
+        return self.given if self.coarse is None else self.coarse.mesh.normalised()
 
     @cached_property
     def sampling(self) -> Sampling:
@@ -141,26 +164,49 @@ def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors
 
 
 def _samples(preparation: Preparation) -> Tensors:
-    mesh, sampling = preparation.mesh, preparation.sampling
+    mesh, sampling, coarse = preparation.mesh, preparation.sampling, preparation.coarse
     frames, normals = preparation.frames
-    areas = mesh.vertex_areas
+    areas = preparation.given.vertex_areas
+    chosen, reads, weight, transport = sampling.chosen, *sampling[2:]
+    if coarse is not None:  # a vertex of the given mesh reads what its place on the coarser one does
+        chosen = coarse.origin[sampling.chosen]
+        place = _places(preparation.given, coarse)
+        turn = _turns(preparation.given, frames[place])
+        reads, weight, transport = reads[place], weight[place], transport[place] + turn[:, None]
     return {
         "pos": single(mesh.vertices[sampling.chosen]),
         "area": single(sampling.area),
         "frame": single(frames[sampling.chosen]),
         "normal": single(normals[sampling.chosen]),
-        "sample": torch.from_numpy(sampling.chosen),
-        "vertex_sample": torch.from_numpy(sampling.reads),
-        "vertex_weight": single(sampling.weight),
-        "vertex_transport": unit(sampling.transport),
+        "sample": torch.from_numpy(chosen),
+        "vertex_sample": torch.from_numpy(reads),
+        "vertex_weight": single(weight),
+        "vertex_transport": unit(transport),
         "vertex_area": single(areas / areas.sum()),
     }
+
+
+def _places(mesh: Mesh, coarse: Coarsened) -> NDArray[np.int64]:
+    """(V,) the vertex of the coarser mesh of each vertex; for those on no triangle the nearest in space."""
+    place = coarse.vertex_map.copy()
+    lost = np.flatnonzero(place < 0)
+    if len(lost):
+        place[lost] = cKDTree(coarse.mesh.vertices).query(mesh.vertices[lost])[1]
+    return place
+
+
+def _turns(mesh: Mesh, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(V,) angle of a direction in space in each vertex's own frame."""
+    frames, normals = tangent_frames(mesh)
+    across = np.cross(normals, frames)
+    return np.asarray(np.arctan2((directions * across).sum(1), (directions * frames).sum(1)))
 
 
 def _discs(preparation: Preparation) -> Tensors:
     """Edges (q → p) sorted by receiver p, from discs around each sample as sender q."""
     mesh, settings, sampling = preparation.mesh, preparation.settings, preparation.sampling
     chosen, area, radius = sampling.chosen, sampling.area, settings.radius
+    _check_room(len(chosen), radius)
     many = len(chosen) * np.pi * radius**2 * len(mesh.vertices) > MANY
     front = settings.solver == "local" and many and suits_front(mesh)
     discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if front else settings.solver)
@@ -181,6 +227,24 @@ def _discs(preparation: Preparation) -> Tensors:
         "weight": single(weight),
         "radius": torch.tensor([radius], dtype=torch.float32),
     }
+
+
+def expected_pairs(samples: int, radius: float) -> float:
+    """Return about how many pairs of neighbours so many samples of a surface of unit area have."""
+    return float(samples**2 * min(np.pi * radius**2, 1.0))
+
+
+def _check_room(samples: int, radius: float) -> None:
+    """Raise ValueError if the discs would not fit into the memory that is free."""
+    free, needed = available_memory(), BYTES * expected_pairs(samples, radius)
+    if free is None or needed <= free:
+        return
+    fitting = int((free / 2 / BYTES / min(np.pi * radius**2, 1.0)) ** 0.5)
+    raise ValueError(
+        f"{samples:,} samples with radius {radius:g} have about {needed / BYTES / 1e6:,.0f} million pairs of "
+        f"neighbours, which take {needed / 1e9:.0f} GB where {free / 1e9:.0f} GB are free; take fewer "
+        f"samples (--samples {fitting}) or a smaller radius"
+    )
 
 
 def _eigenbasis(preparation: Preparation) -> Tensors:

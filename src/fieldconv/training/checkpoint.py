@@ -46,6 +46,7 @@ def save_pretrained(model: Network, folder: str | Path, *, about: dict[str, Any]
         "version": __version__,
         "task": model.task,
         "class_names": list(model.class_names),
+        "density": model.density,
         "network_name": model.name,
         "network": model.config.to_dict(),
         **(about or {}),
@@ -87,6 +88,8 @@ def load(source: str | Path) -> Network:
         first = str(error).splitlines()[1].strip() if "\n" in str(error) else str(error)
         raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first}") from None
     model.task, model.class_names = config["task"], tuple(config["class_names"])
+    density = config.get("density")
+    model.density = density if isinstance(density, int) and density > 0 else None
     if (folder / TEMPLATE).is_file():
         model.template = Mesh.load(folder / TEMPLATE)
     return model.eval()

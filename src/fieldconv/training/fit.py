@@ -9,6 +9,8 @@ import numpy as np
 from fieldconv.networks.base import Network
 from fieldconv.tasks import task_named
 
+LOOKED_AT = 20  # examples that tell how dense all are
+
 
 def check_fit(model: Network, data: Any) -> None:
     """Raise ValueError if the network's outputs are not what the data has as targets."""
@@ -40,13 +42,19 @@ def check_fit(model: Network, data: Any) -> None:
 def adopt(model: Network, data: Any) -> None:
     """Tell the network what it is trained for; checkpoints and predictions need it."""
     model.task, model.class_names, model.template = data.task, tuple(data.class_names), data.template
+    if not len(data):
+        return
+    some = np.unique(np.linspace(0, len(data) - 1, LOOKED_AT).astype(int)).tolist()
+    examples = [data[i] for i in some]
+    surfaces = [s for e in examples for s in ((e.scene, e.model) if task_named(data.task).paired else (e,))]
+    model.density = int(np.median([surface.num_nodes for surface in surfaces]))
 
 
 def prepared_for(model: Network, data: Any) -> Any:
     """Return the data as the network needs it: the same samples, features and operators."""
-    settings = model.config.surface_settings
-    current = getattr(data.pre_transform, "settings", settings)  # one's own preparation is left alone
-    return data if current == settings else data.prepared_with(settings)
+    known = (model.config.surface_settings, model.surface_settings())
+    current = getattr(data.pre_transform, "settings", known[0])  # one's own preparation is left alone
+    return data if current in known else data.prepared_with(known[1])
 
 
 def divided(data: Any, share: float, seed: int) -> tuple[Any, Any]:

@@ -31,6 +31,7 @@ def predict(
     *,
     rotations: int = 1,
     descriptors: bool = True,
+    samples: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
 ) -> Prediction:
@@ -45,6 +46,8 @@ def predict(
         positions differ between them.
     descriptors : bool
         Whether descriptors are wanted, too.
+    samples : int, optional
+        Look at so many samples of the shape, instead of as many as the network learnt with.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
     """
@@ -52,7 +55,7 @@ def predict(
     mesh = shape if isinstance(shape, Mesh) else Mesh.load(shape)
     task = task_of(model)
     usable, repair = _usable(mesh)
-    found = _predict_usable(model, task, usable, rotations, descriptors)
+    found = _predict_usable(model, task, usable, rotations, descriptors, samples)
     if repair is not None and task.head != "classification":
         found = _back(found, repair.new_vertex)
     found = replace(found, mesh=mesh)
@@ -93,7 +96,9 @@ class Match(NamedTuple):
     confidence: NDArray[np.float64]
 
 
-def match(model: Network, a: Shape, b: Shape, *, out: str | Path | None = None) -> Match:
+def match(
+    model: Network, a: Shape, b: Shape, *, samples: int | None = None, out: str | Path | None = None
+) -> Match:
     """Map every vertex of A to B: by the nearest descriptor, or by way of the template.
 
     Parameters
@@ -101,6 +106,8 @@ def match(model: Network, a: Shape, b: Shape, *, out: str | Path | None = None) 
     model : Network
         Trained for a task that can match, such as matching or correspondence.
     a, b : Mesh or path
+    samples : int, optional
+        Look at so many samples of each shape, instead of as many as the network learnt with.
     out : path, optional
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
     """
@@ -113,7 +120,7 @@ def match(model: Network, a: Shape, b: Shape, *, out: str | Path | None = None) 
         )
     meshes = [shape if isinstance(shape, Mesh) else Mesh.load(shape) for shape in (a, b)]
     (one, repair_a), (two, repair_b) = (_usable(mesh) for mesh in meshes)
-    first, second = (_predict_usable(model, task, mesh, 1, True) for mesh in (one, two))
+    first, second = (_predict_usable(model, task, mesh, 1, True, samples) for mesh in (one, two))
     there, back = task.correspond(first, second), task.correspond(second, first)
     positions = one.normalised().vertices
     away = np.linalg.norm(positions - positions[back[there]], axis=1)
@@ -160,11 +167,13 @@ def _usable(mesh: Mesh) -> tuple[Mesh, Repair | None]:
         return repair.mesh, repair
 
 
-def _predict_usable(model: Network, task: Task, mesh: Mesh, rotations: int, descriptors: bool) -> Prediction:
+def _predict_usable(
+    model: Network, task: Task, mesh: Mesh, rotations: int, descriptors: bool, samples: int | None
+) -> Prediction:
     weights = next(model.parameters(), None)
     if weights is not None and weights.dtype != torch.float32:
         raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
-    surface = Surface.from_mesh(mesh, **model.config.surface_settings.to_dict())
+    surface = Surface.from_mesh(mesh, **model.surface_settings(samples).to_dict())
     outputs = NetworkOutputs(model, task, rotations)
     with evaluation_mode(model):
         if descriptors:

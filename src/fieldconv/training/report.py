@@ -130,7 +130,7 @@ def write_filters(
     loaded = Mesh.load(mesh).validate() if mesh is not None else None
     responses = []
     if loaded is not None:
-        surface = Surface.from_mesh(loaded, **model.config.surface_settings.to_dict())
+        surface = Surface.from_mesh(loaded, **model.surface_settings().to_dict())
         with evaluation_mode(model):
             responses = [
                 (name, surface.interpolate(field).numpy()) for name, field in model.responses(surface).items()

@@ -24,6 +24,7 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
 from fieldconv.training.checkpoint import STATE, read_config
 from fieldconv.training.fit import adopt, check_fit, divided, prepared_for
+from fieldconv.training.lock import only_one
 from fieldconv.training.loop import Fit
 from fieldconv.training.machine import make_fabric, own_randomness, threads_of
 from fieldconv.training.settings import FILE, Machine, RunSettings
@@ -101,11 +102,12 @@ def train(
             quiet=quiet,
             about=about(settings) if settings else {"training": recipe.to_dict(), "data": str(data.name)},
         )
-        if settings is not None and out is not None and fabric.is_global_zero:
-            settings.save(
-                Path(out) / FILE
-            )  # not before: a run that does not fit its state must stay as it is
-        return fit.run()
+        with only_one(out if fabric.is_global_zero else None):
+            if settings is not None and out is not None and fabric.is_global_zero:
+                settings.save(
+                    Path(out) / FILE
+                )  # not before: a run that does not fit its state stays as it is
+            return fit.run()
 
 
 def train_from(

@@ -1,0 +1,77 @@
+"""Meshes far denser than their samples: the same surface at a bounded price; too much is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import shapes
+from fieldconv.geometry.geodesics import tangent_frames
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.networks.fcnet import FCNet
+from fieldconv.surface import Surface, parts
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Mesh:
+    vertices, faces = shapes.icosphere(5)
+    return Mesh(vertices * (1 + 0.2 * np.sin(3 * vertices[:, [0]])), faces)
+
+
+@pytest.fixture
+def _coarser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "LEAST", 2000)
+    monkeypatch.setattr(parts, "FINE", 1)
+
+
+@pytest.mark.usefixtures("_coarser")
+def test_results_come_back_to_every_vertex(mesh: Mesh) -> None:
+    surface = Surface.from_mesh(mesh, samples=400)
+    unit = mesh.normalised()
+    assert (surface.num_nodes, surface.num_vertices) == (400, len(mesh.vertices))
+    # Samples are vertices of the given mesh, near where they were measured.
+    assert np.linalg.norm(surface.pos.numpy() - unit.vertices[surface.sample.numpy()], axis=1).max() < 0.02
+    height = surface.interpolate(surface.pos[:, 2]).numpy()
+    assert np.abs(height - unit.vertices[:, 2]).max() < 0.03
+
+    # A vector field that is constant in space, seen in the frames of the samples and of all vertices.
+    def seen(frame: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        return frame[:, 2] + 1j * np.cross(normal, frame)[:, 2]
+
+    field = seen(surface.frame.numpy().astype(np.float64), surface.normal.numpy().astype(np.float64))
+    found = surface.interpolate(torch.from_numpy(field.astype(np.complex64))).numpy()
+    expected = seen(*tangent_frames(unit))
+    assert np.abs(found - expected).mean() < 0.05
+    np.testing.assert_allclose(surface.vertex_area.numpy().sum(), 1, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("_coarser")
+def test_neighbourhoods_are_those_of_the_dense_mesh(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    coarse = Surface.from_mesh(mesh, samples=400)
+    monkeypatch.setattr(parts, "LEAST", 10**9)
+    whole = Surface.from_mesh(mesh, samples=400)
+    assert coarse.num_edges == pytest.approx(whole.num_edges, rel=0.02)
+    assert float(coarse.log.abs().mean()) == pytest.approx(float(whole.log.abs().mean()), rel=0.02)
+
+
+def test_what_does_not_fit_is_refused_in_one_line(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "available_memory", lambda: 10**8)
+    with pytest.raises(
+        ValueError, match=r"10,242 samples with radius 0.3 have about 30 million pairs"
+    ) as refused:
+        Surface.from_mesh(mesh, radius=0.3)
+    assert "\n" not in str(refused.value)
+    fewer = int(str(refused.value).split("--samples ")[1].split(")")[0])
+    assert Surface.from_mesh(mesh, radius=0.3, samples=fewer).num_nodes == fewer  # as it says
+
+
+def test_a_network_keeps_to_the_density_it_learnt() -> None:
+    model = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=None)
+    assert model.surface_settings().samples is None
+    model.density = 500
+    assert model.surface_settings().samples == 750
+    assert model.surface_settings(100).samples == 100
+    sampled = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=64)
+    sampled.density = 50
+    assert sampled.surface_settings().samples == 64

@@ -1,0 +1,50 @@
+"""Two trainings in one folder: the second is refused, and told who is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fieldconv.training.lock import LOCK, only_one
+
+HOLDING = """
+import sys, time
+from fieldconv.training.lock import only_one
+with only_one(sys.argv[1]):
+    print("holding", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_another_process_is_named_and_a_crash_frees_the_folder(tmp_path: Path) -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "holding\n"
+        with (
+            pytest.raises(ValueError, match=rf"in use: process {other.pid} on .* since 20"),
+            only_one(tmp_path),
+        ):
+            pytest.fail("two at once")
+    finally:
+        other.kill()
+        other.wait()
+    for _ in range(50):  # until the system has taken the lock away
+        try:
+            with only_one(tmp_path):
+                assert (tmp_path / LOCK).exists()
+            return
+        except ValueError:
+            time.sleep(0.1)
+    pytest.fail("the lock of a killed process stayed")
+
+
+def test_nothing_is_locked_without_a_folder() -> None:
+    with only_one(None), only_one(None):
+        pass

@@ -263,6 +263,7 @@ def test_light_and_dark(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
     browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
     browser.settle()
     light = picture(browser).mean()
+    assert browser.run("document.querySelector('.fc-theme').offsetWidth") < 100  # a button, not a bar
     browser.click(".fc-theme")
     dark = picture(browser)
     assert dark.mean() < light - 80

@@ -293,16 +293,17 @@ def test_guessing_stands_beside_accuracy(tmp_path: Path) -> None:
 def test_untested_parts_have_no_bar(tmp_path: Path) -> None:
     """A part that is predicted but never true has an intersection over union of 0, which says nothing."""
     run = write_run(tmp_path / "run", "segmentation")
-    change(run, tables={"confusion": [[8, 2], [0, 0]], "iou": [0.8, 0.0]})
+    change(run, tables={"confusion": [[0, 0], [2, 8]], "iou": [0.0, 0.8]})
     [bars] = [p for p in plots_of(write_report(run)) if p["data"][0]["type"] == "bar"]
-    assert bars["data"][0]["y"] == ["head"]
+    assert bars["data"][0]["y"] == ["hand"]
+    assert bars["data"][0]["marker"]["color"] == ["rgb(230,159,0)"]  # the second colour, as on the shapes
 
 
 @pytest.mark.parametrize(("baseline", "said"), [(0.4, True), (0.1, False)])
 def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: float, said: bool) -> None:
     run = write_run(tmp_path / "run", "matching")
     change(run, metrics={"mean_average_precision": 0.325, "hks_mean_average_precision": baseline})
-    assert ("HKS reaches 40.0 %; the network 32.5 %" in own_text(write_report(run))) == said
+    assert ("HKS 40.0 %; this network 32.5 %" in own_text(write_report(run))) == said
 
 
 def test_comparing_one_run_is_its_report(tmp_path: Path) -> None:

@@ -246,12 +246,29 @@ def confusion_matrix(
         return figure
 
 
-def iou_bars(values: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Figure:
-    """Return bars of the intersection over union of each part, with the mean as a line; NaN: no such part."""
+def iou_bars(
+    values: ArrayLike,
+    names: Sequence[str],
+    classes: Sequence[int] | None = None,
+    *,
+    width: float = COLUMN,
+) -> Figure:
+    """Return bars of the intersection over union of each part, with the mean as a line.
+
+    Parameters
+    ----------
+    values : (n,) shares
+        NaN where there is no such part.
+    names : sequence of n str
+    classes : sequence of n int, optional
+        Number of each part, by which it is coloured; 0, 1, … if left out.
+    """
     values = np.asarray(values, dtype=np.float64)
+    numbers = list(range(len(values)) if classes is None else classes)
+    colours = categorical(max(numbers, default=0) + 1)[numbers] / 255
     place = np.arange(len(values))[::-1]
     with _figure(width, 0.19 * len(values) + 0.62) as (figure, axes):
-        axes.barh(place, np.nan_to_num(values), color=categorical(len(values)) / 255, height=0.72)
+        axes.barh(place, np.nan_to_num(values), color=colours, height=0.72)
         for at, value in zip(place, values, strict=True):
             text = "none" if np.isnan(value) else f"{100 * value:.1f}"
             axes.text(np.nan_to_num(value) + 0.012, at, text, va="center", fontsize=7, zorder=3, bbox=_CLEAR)

@@ -102,10 +102,27 @@ def lines(
     return plot(data, layout, label=f"{y} over {x}")
 
 
-def bars(groups: Mapping[str, ArrayLike], names: Sequence[str], *, x: str) -> str:
-    """Return horizontal bars of shares for each name; one group is coloured by class, several by group."""
+def bars(
+    groups: Mapping[str, ArrayLike],
+    names: Sequence[str],
+    *,
+    x: str,
+    colours: Sequence[int] | None = None,
+) -> str:
+    """Return horizontal bars of shares for each name; one group is coloured by class, several by group.
+
+    Parameters
+    ----------
+    groups : dict of str to (n,) shares
+    names : sequence of n str
+    x : str
+        Title of the axis.
+    colours : sequence of n int, optional
+        Number of the class of each name, by which it is coloured elsewhere; 0, 1, … if left out.
+    """
     single = len(groups) == 1
-    by_class, by_group = categorical(len(names)), categorical(len(groups))
+    classes = list(range(len(names)) if colours is None else colours)
+    by_class, by_group = categorical(max(classes, default=0) + 1)[classes], categorical(len(groups))
     data = []
     for k, (group, values) in enumerate(groups.items()):
         values = 100 * np.asarray(values, dtype=np.float64)

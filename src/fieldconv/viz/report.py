@@ -207,9 +207,9 @@ def _warnings(run: Run) -> Iterator[str]:
         baseline = key.removesuffix(f"_{main}")
         known = baseline.casefold() in curves or main == "mean_average_precision"
         if baseline != key and known and metric.goodness(run.metrics[key]) > metric.goodness(value):
-            better.append(f"{metric_of(baseline).words} reaches {metric.text(run.metrics[key])}")
+            better.append(f"{metric_of(baseline).words} {metric.text(run.metrics[key])}")
     if better:
-        yield f"Simpler than this network and better: {', '.join(better)}; the network {metric.text(value)}."
+        yield f"Simple descriptors do better: {', '.join(better)}; this network {metric.text(value)}."
     if untested := run.untested():
         yield f"Not tested, because no test shape has them: {', '.join(untested)}."
 
@@ -265,7 +265,8 @@ def _results(run: Run) -> str:
     sections = []
     parts, matrix = run.parts(), run.confusion()
     if parts is not None:
-        both = [plots.bars({"IoU": parts[0]}, parts[1], x="intersection over union")]
+        iou, names, numbers = parts
+        both = [plots.bars({"IoU": iou}, names, x="intersection over union", colours=numbers)]
         both += [] if matrix is None else [plots.confusion(*matrix)]
         sections.append(section("Parts", _side_by_side(both), "Confusion in percent of each true part."))
     elif matrix is not None:
@@ -415,9 +416,9 @@ def _training_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
 def _results_side_by_side(runs: Mapping[str, Run]) -> str:
     sections = []
     parts = {name: found for name, run in runs.items() if (found := run.parts()) is not None}
-    named = [names for _, names in parts.values()]
+    named = [names for _, names, _ in parts.values()]
     if parts and all(names == named[0] for names in named):
-        values = {name: iou for name, (iou, _) in parts.items()}
+        values = {name: iou for name, (iou, _, _) in parts.items()}
         sections.append(section("Parts", plots.bars(values, named[0], x="intersection over union")))
     sections += [_curve_section(texts, curves) for texts, curves in _curves(runs).items()]
     return "".join(sections)

@@ -199,14 +199,15 @@ class Run:
         found = (self.evaluation.get("tables") or {}).get(name)
         return None if found is None else np.array(found, dtype=np.float64)
 
-    def parts(self) -> tuple[Floats, list[str]] | None:
-        """Return intersection over union, and the name, of each tested part."""
+    def parts(self) -> tuple[Floats, list[str], list[int]] | None:
+        """Return intersection over union, name and number of each tested part."""
         iou = self.table("iou")
         if iou is None:
             return None
         counts = self.table("confusion")
         tested = ~np.isnan(iou) if counts is None else ~np.isnan(iou) & (counts.sum(axis=1) > 0)
-        return iou[tested], [self.class_name(k) for k in np.flatnonzero(tested).tolist()]
+        numbers = np.flatnonzero(tested).tolist()
+        return iou[tested], [self.class_name(k) for k in numbers], numbers
 
     def confusion(self) -> tuple[Floats, list[str], list[str]] | None:
         """Return the confusion matrix, the names of its rows (tested classes) and of its columns."""

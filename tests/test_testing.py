@@ -2,15 +2,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from tests import shapes
 from tests.nn.surfaces import flat_surface, random_field
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.spectral import eigenbasis
 from fieldconv.networks.fcnet import FCNet
 from fieldconv.nn import FieldConv
-from fieldconv.testing import assert_equivariant, move, renumber, scale, turn_frames, turn_vectors
+from fieldconv.surface import Surface
+from fieldconv.testing import (
+    assert_equivariant,
+    move,
+    moved_features,
+    renumber,
+    scale,
+    turn_frames,
+    turn_vectors,
+)
 
 
 class LooksAtFrames(nn.Module):
@@ -25,6 +38,29 @@ class LooksAtFrames(nn.Module):
 class LooksAtPositions(nn.Module):
     def forward(self, surface: Any) -> Tensor:
         return surface.pos[:, 0]
+
+
+class ReturnsFeatures(nn.Module):
+    """What it was given."""
+
+    def forward(self, surface: Any) -> Tensor:
+        return surface.x
+
+
+class ReturnsInput(nn.Module):
+    """What it was given, as a layer."""
+
+    def forward(self, x: Tensor, surface: Any) -> Tensor:
+        return x
+
+
+class MeasuresDistances(nn.Module):
+    """Mean distance in space to the neighbours, from input features that are positions."""
+
+    def forward(self, surface: Any) -> Tensor:
+        q, p = surface.edge_index
+        distance = (surface.x[q, :3] - surface.x[p, :3]).norm(dim=1)
+        return torch.zeros(len(surface.x)).to(distance).index_add(0, p, distance) / p.bincount()
 
 
 class LooksAtNumbers(nn.Module):
@@ -71,6 +107,56 @@ class ForgetsTransport(FieldConv):
 def test_finds_the_fault(module: nn.Module, reason: str) -> None:
     with pytest.raises(AssertionError, match=f"{type(module).__name__} depends on the .*{reason}"):
         assert_equivariant(module, flat_surface())
+
+
+def on_positions(features: str) -> Any:
+    """A bumpy sphere whose input features are named by ``features``."""
+    vertices, faces = shapes.icosphere(1)
+    vertices = vertices * (1 + 0.2 * np.random.default_rng(0).random((len(vertices), 1)))
+    return Surface.from_mesh(Mesh(vertices, faces), radius=0.4, features=features)
+
+
+@pytest.mark.parametrize("features", ["xyz", "normals", "hks+normals+xyz"])
+@pytest.mark.parametrize("module", [ReturnsFeatures(), ReturnsInput()], ids=lambda m: type(m).__name__)
+def test_raw_coordinates_depend_on_the_place(module: nn.Module, features: str) -> None:
+    surface = on_positions(features)
+    given = surface.x if isinstance(module, ReturnsInput) else None
+    with pytest.raises(AssertionError, match=r"place of the shape.*give positions='kept'"):
+        assert_equivariant(module, surface, features=given)
+    assert_equivariant(module, surface, features=given, positions="kept")
+    errors = assert_equivariant(module, surface, features=given, tolerance=100)
+    assert errors["frames"] == errors["numbering"] == 0
+    assert errors["motion"] > 0.1
+    assert (errors["scale"] > 0.1) == ("xyz" in features)  # normals do not grow
+
+
+def test_distances_depend_on_the_size_only() -> None:
+    surface = on_positions("xyz+hks")
+    assert_equivariant(MeasuresDistances(), surface, changes=["frames", "motion", "numbering"])
+    with pytest.raises(AssertionError, match=r"size of the shape.*positions='kept'"):
+        assert_equivariant(MeasuresDistances(), surface)
+
+
+@pytest.mark.parametrize("positions", ["moved", "kept"])
+def test_positions_read_from_the_surface_are_always_found(positions: Any) -> None:
+    """Input features may be kept, but the shape itself is moved all the same."""
+    with pytest.raises(AssertionError, match="place of the shape"):
+        assert_equivariant(LooksAtPositions(), on_positions("xyz"), positions=positions)
+
+
+def test_a_network_on_coordinates_depends_on_the_place_and_one_on_signatures_does_not() -> None:
+    torch.manual_seed(0)
+    for_positions = FCNet.for_task("segmentation", classes=3, preset="tiny", features="xyz")
+    with pytest.raises(AssertionError, match="place of the shape"):
+        assert_equivariant(for_positions, on_positions("xyz"), tolerance=1e-3)
+    assert_equivariant(for_positions, on_positions("xyz"), tolerance=1e-3, positions="kept")
+    for_signatures = FCNet.for_task("segmentation", classes=3, preset="tiny", features="hks")
+    assert_equivariant(for_signatures, on_positions("hks"), tolerance=1e-3)
+
+
+def test_wrong_word_for_positions() -> None:
+    with pytest.raises(ValueError, match="choose one of moved, kept"):
+        assert_equivariant(ReturnsFeatures(), on_positions("xyz"), positions="carried")  # type: ignore[arg-type]
 
 
 def test_checks_only_what_is_asked() -> None:
@@ -156,7 +242,55 @@ def test_moving_and_scaling() -> None:
         moved.pos,
         torch.stack([1 - surface.pos[:, 1], 2 + surface.pos[:, 0], 3 + surface.pos[:, 2]], 1),
     )
-    assert moved.x is surface.x or torch.equal(moved.x, surface.x)
+    torch.testing.assert_close(moved.frame[:, :2], surface.frame[:, :2] @ rotation[:2, :2].T.double())
+    assert torch.equal(moved.x, surface.x)
+    assert torch.equal(moved.log, surface.log)
     twice = scale(surface, 2.0)
-    torch.testing.assert_close(twice.log.abs(), 2 * surface.log.abs())
+    torch.testing.assert_close(twice.log, 2 * surface.log)
+    torch.testing.assert_close(twice.radius, 2 * surface.radius)
     torch.testing.assert_close(twice.area, 4 * surface.area)
+    assert torch.equal(twice.x, surface.x)
+    assert torch.equal(twice.weight, surface.weight)
+
+
+def test_positions_and_normals_are_found_among_the_features() -> None:
+    """Between other columns, twice, next to each other; almost the same does not count."""
+    surface = on_positions("xyz")
+    pos, normal, other = surface.pos, surface.normal, torch.rand(len(surface.pos), 2)
+    x = torch.cat([other, pos, normal, other[:, :1], pos, pos + 1e-3, pos[:, :2]], 1)
+    rotation = torch.tensor([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    moved = move(surface, rotation, torch.tensor([1.0, 2, 3]))
+    expected = torch.cat([other, moved.pos, moved.normal, other[:, :1], moved.pos, pos + 1e-3, pos[:, :2]], 1)
+    torch.testing.assert_close(moved_features(x, surface, moved), expected)
+
+
+def spectral() -> Any:
+    mesh = Mesh(*shapes.torus(around=16, across=8))
+    return Surface.from_mesh(mesh, operators=("eigenbasis", "eigengradients"), eigenfunctions=10)
+
+
+def test_operators_of_the_spectrum_change_with_the_surface() -> None:
+    """Without discs, too. A shape twice as large has the eigenpairs that a twice as large mesh has."""
+    surface = spectral()
+    count = len(surface.pos)
+    angles = torch.linspace(0, 6, count)
+    turned = turn_frames(surface, angles)
+    torch.testing.assert_close(turned.eigengradients, turn_vectors(surface.eigengradients, angles))
+    assert torch.equal(turned.eigenfunctions, surface.eigenfunctions)
+    order = torch.randperm(count)
+    renumbered = renumber(surface, order)
+    for name in ("eigenfunctions", "eigengradients", "pos"):
+        assert torch.equal(renumbered[name], surface[name][order])
+    assert torch.equal(renumbered.eigenvalues, surface.eigenvalues)
+    mesh = Mesh(*shapes.torus(around=16, across=8)).normalised()
+    larger = eigenbasis(Mesh(2 * mesh.vertices, mesh.faces), 10)
+    twice = scale(surface, 2.0)
+    np.testing.assert_allclose(twice.eigenvalues[0], larger.values, rtol=1e-4, atol=1e-5)
+    length = (twice.area[:, None] * twice.eigenfunctions.square()).sum(0)
+    torch.testing.assert_close(length, torch.ones(10), rtol=1e-3, atol=0)
+    slope = twice.eigengradients.abs().square()  # ∫ |∇φ|² grows as λ does
+    torch.testing.assert_close(
+        (twice.area[:, None] * slope).sum(0)[1:]
+        / (surface.area[:, None] * surface.eigengradients.abs() ** 2).sum(0)[1:],
+        (twice.eigenvalues / surface.eigenvalues)[0, 1:],
+    )

@@ -7,17 +7,33 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from fieldconv.surface.changes import move, renumber, scale, turn_frames, turn_vectors
+from fieldconv.surface.changes import (
+    move,
+    moved_features,
+    place_columns,
+    renumber,
+    scale,
+    turn_frames,
+    turn_vectors,
+)
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
-__all__ = ["assert_equivariant", "move", "renumber", "scale", "turn_frames", "turn_vectors"]
+__all__ = [
+    "assert_equivariant",
+    "move",
+    "moved_features",
+    "renumber",
+    "scale",
+    "turn_frames",
+    "turn_vectors",
+]
 
 CHANGES = ("frames", "motion", "numbering", "scale")
 
@@ -29,13 +45,30 @@ def assert_equivariant(
     features: Tensor | None = None,
     tolerance: float = 1e-4,
     changes: Sequence[str] = CHANGES,
+    positions: Literal["moved", "kept"] = "moved",
     seed: int = 0,
 ) -> dict[str, float]:
     """Raise `AssertionError` if the output of a layer or network depends on what must not matter.
 
-    The surface is changed in four ways, each by a random amount: every tangent frame is turned by its own
-    angle, the shape is moved in space, its samples are renumbered, and it is scaled. Complex tensors, going
-    in and coming out, are tangent vectors and must turn with the frames; real tensors must stay the same.
+    The module sees the surface as it is and changed, by a random amount, in each of these ways:
+
+    ==========  =======================================================================================
+    change      what is done, and what must come out
+    ==========  =======================================================================================
+    frames      Every tangent frame is turned by an angle of its own; logarithms, transports and complex
+                features follow. Complex outputs must turn with the frames, real ones stay.
+    motion      The shape is turned and shifted in space: positions, normals, and input features that
+                are positions or normals. All outputs must stay.
+    numbering   The samples of each shape are listed in another order. Outputs with a row for each
+                sample must be listed so, too; others must stay.
+    scale       The shape is three times as large, with its support ε, areas, and input features that
+                are positions. All outputs must stay.
+    ==========  =======================================================================================
+
+    A network that takes coordinates as input features depends on the place of the shape, however it is
+    made, and fails under "motion". If that is intended (random rotations in training teach it not to mind),
+    say ``positions="kept"``: input features stay as they are when the shape is moved or scaled, and the
+    network may depend on its place and size through them, but in no other way.
 
     Parameters
     ----------
@@ -50,6 +83,9 @@ def assert_equivariant(
         Largest difference allowed, relative to the largest output.
     changes : sequence of str
         Some of "frames", "motion", "numbering", "scale".
+    positions : "moved" or "kept"
+        What becomes of input features that are positions or normals (see `moved_features`) when the shape
+        is moved or scaled.
     seed : int
         Of the random changes.
 
@@ -60,33 +96,50 @@ def assert_equivariant(
 
     Examples
     --------
-    >>> from fieldconv import Mesh, Surface
+    >>> from fieldconv import FCNet, Mesh, Surface
     >>> from fieldconv.nn import FieldConv
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
-    >>> errors = assert_equivariant(FieldConv(4, 8), Surface.from_mesh(tetrahedron, radius=1.0))
+    >>> surface = Surface.from_mesh(tetrahedron, radius=1.0)
+    >>> errors = assert_equivariant(FieldConv(4, 8), surface)
     >>> list(errors)
     ['frames', 'motion', 'numbering', 'scale']
+
+    A network whose input features are positions:
+
+    >>> network = FCNet.for_task("segmentation", classes=2, preset="tiny", features="xyz")
+    >>> _ = assert_equivariant(network, surface, positions="kept")
     """
     unknown = [change for change in changes if change not in CHANGES]
     if unknown:
         raise ValueError(f"unknown change {unknown[0]!r}; choose among {', '.join(CHANGES)}")
+    if positions not in ("moved", "kept"):
+        raise ValueError(f"positions is {positions!r}; choose one of moved, kept")
     call = _caller(module, surface, features, seed)
     training = module.training
     module.eval()
     try:
         with torch.no_grad():
             errors = {
-                change: _error(call, surface, change, torch.Generator().manual_seed(seed + 1))
+                change: _error(
+                    call, surface, change, positions == "kept", torch.Generator().manual_seed(seed + 1)
+                )
                 for change in changes
             }
     finally:
         module.train(training)
     for change, error in errors.items():
         if not error <= tolerance:  # a NaN fails too
+            seen = surface.x if features is None else features
+            moved = positions == "moved" and change in ("motion", "scale")
+            hint = ""
+            if moved and seen is not None and place_columns(seen, surface):
+                hint = (
+                    "; its input features are positions or normals: if it may see them, give positions='kept'"
+                )
             raise AssertionError(
                 f"{type(module).__name__} depends on the {_MEANING[change]}: its output changes by "
-                f"{error:.2g} of its largest value, where {tolerance:.2g} is allowed"
+                f"{error:.2g} of its largest value, where {tolerance:.2g} is allowed{hint}"
             )
     return errors
 
@@ -98,7 +151,8 @@ _MEANING = {
     "scale": "size of the shape",
 }
 
-_Call = Callable[["Surface", Callable[[Tensor], Tensor]], Any]
+_Follow = Callable[[Tensor], Tensor]
+_Call = Callable[["Surface", _Follow], Any]
 
 
 def _caller(module: nn.Module, surface: Surface, features: Tensor | None, seed: int) -> _Call:
@@ -115,50 +169,58 @@ def _caller(module: nn.Module, surface: Surface, features: Tensor | None, seed: 
         channels = getattr(module, "in_channels", None)
         if channels is None:
             raise ValueError(f"{type(module).__name__} has no in_channels; give features=…")
-        shape = (len(surface.pos), channels)
         generator = torch.Generator().manual_seed(seed)
-        features = torch.randn(shape, dtype=surface.log.dtype, generator=generator)
-        features = features.to(surface.log.device)
+        kind = torch.complex128 if surface.pos.dtype == torch.float64 else torch.complex64
+        features = torch.randn((len(surface.pos), channels), dtype=kind, generator=generator)
+        features = features.to(surface.pos.device)
     if len(required) == 1:
         return lambda changed, change_features: module(change_features(features))
     return lambda changed, change_features: module(change_features(features), changed)
 
 
-def _error(call: _Call, surface: Surface, change: str, generator: torch.Generator) -> float:
+def _error(call: _Call, surface: Surface, change: str, kept: bool, generator: torch.Generator) -> float:
     """Relative difference between the output's change and the change of the output."""
+    changed, follow_in, follow_out = _changed(surface, change, generator)
+    if kept and change in ("motion", "scale"):
+        changed.x, follow_in = surface.x, _same
+    expected = [follow_out(x) for x in _tensors(call(surface, _same))]
+    found = list(_tensors(call(changed, follow_in)))
+    if not expected:
+        raise ValueError("the module returns no tensor to compare")
+    return max(_relative(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def _changed(surface: Surface, change: str, generator: torch.Generator) -> tuple[Surface, _Follow, _Follow]:
+    """The changed surface; how features follow that go in, and how outputs must follow."""
     count, device = len(surface.pos), surface.pos.device
-
-    def same(x: Tensor) -> Tensor:
-        return x
-
-    follow = same
     if change == "frames":
         angles = (2 * torch.pi * torch.rand(count, generator=generator, dtype=torch.float64)).to(device)
-        changed = turn_frames(surface, angles)
 
-        def follow(x: Tensor) -> Tensor:
+        def turn(x: Tensor) -> Tensor:
             return turn_vectors(x, angles) if x.is_complex() else x
-    elif change == "motion":
-        rotation, _ = torch.linalg.qr(torch.randn(3, 3, generator=generator, dtype=torch.float64))
-        rotation[:, 0] *= torch.linalg.det(rotation)  # no reflection
-        changed = move(surface, rotation, torch.randn(3, generator=generator, dtype=torch.float64))
-    elif change == "numbering":
+
+        return turn_frames(surface, angles), turn, turn
+    if change == "numbering":
         order = torch.randperm(count, generator=generator).to(device)
         batch = getattr(surface, "batch", None)
         if batch is not None:  # the samples of a shape stay together
             order = order[torch.argsort(batch[order], stable=True)]
-        changed = renumber(surface, order)
 
-        def follow(x: Tensor) -> Tensor:
+        def list_so(x: Tensor) -> Tensor:
             return x[order] if x.ndim and len(x) == count else x
+
+        return renumber(surface, order), list_so, list_so
+    if change == "motion":
+        rotation, _ = torch.linalg.qr(torch.randn(3, 3, generator=generator, dtype=torch.float64))
+        rotation[:, 0] *= torch.linalg.det(rotation)  # no reflection
+        changed = move(surface, rotation, torch.randn(3, generator=generator, dtype=torch.float64))
     else:
         changed = scale(surface, 3.0)
+    return changed, lambda x: moved_features(x, surface, changed), _same
 
-    expected = [follow(x) for x in _tensors(call(surface, same))]
-    found = list(_tensors(call(changed, follow)))
-    if not expected:
-        raise ValueError("the module returns no tensor to compare")
-    return max(_relative(a, b) for a, b in zip(found, expected, strict=True))
+
+def _same(x: Tensor) -> Tensor:
+    return x
 
 
 def _relative(found: Tensor, expected: Tensor) -> float:

@@ -39,6 +39,18 @@ def test_the_papers_networks() -> None:
     assert (correspondence.bottleneck, correspondence.dense, correspondence.dropout) == (32, 256, 0.5)
     assert (found["matching"].outputs, found["matching"].samples) == (16, 2048)
     assert all(config.lift_channels == 16 and config.width in (32, 48) for config in found.values())
+    assert all(config.echo_votes == "vector" for config in found.values())
+    assert all((config.lift, config.filter) == ("gradient", "offset") for config in found.values())
+    assert all((config.spacing, config.pooling) == ("linear", "mean") for config in found.values())
+    assert all(config.features == "xyz" for config in found.values())
+
+
+def test_what_is_not_said_is_the_papers_segmentation_network() -> None:
+    paper = FCNetConfig.for_task("segmentation", classes=8, preset="paper", samples=None)
+    assert FCNetConfig() == paper
+    correspondence = FCNetConfig.for_task("correspondence", classes=8, preset="paper")
+    assert (FCNetConfig().dense, FCNetConfig().dropout) == (correspondence.dense, correspondence.dropout)
+    assert correspondence.dropout == 0.5
 
 
 @pytest.mark.parametrize(

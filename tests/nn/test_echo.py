@@ -103,6 +103,34 @@ def test_a_batch_is_its_members() -> None:
     torch.testing.assert_close(together, alone)
 
 
+def test_opposite_votes_for_one_place_cancel() -> None:
+    """p stands between two neighbours that both look at it: votes are vectors unless told otherwise."""
+    points = torch.tensor([[0.0, 0.0], [-0.2, 0.0], [0.2, 0.0]])
+    surface = flat_surface(points=points, radius=0.3, angles=torch.tensor([0.4, 1.0, -2.0]))
+    surface.weight = torch.full_like(surface.weight, 1 / 3)
+    x = torch.tensor([[0], [cmath.exp(-1j)], [-cmath.exp(2j)]], dtype=torch.complex128)  # towards p
+    magnitude = ECHO(votes="magnitude")(x, surface)[0, 0]
+    assert float(magnitude.sum()) == pytest.approx(2 / 3)
+    for layer in (ECHO(), ECHO(votes="vector"), ECHOBlock(1, 1, descriptors=1).echo):
+        assert float(layer(x, surface)[0, 0].abs().max()) < 1e-12
+    # Side by side they look the same way, and add up.
+    x[2] *= -1
+    surface.log[surface.edge_index[0] == 2] *= -1
+    torch.testing.assert_close(ECHO()(x, surface)[0, 0], magnitude)
+
+
+@pytest.mark.parametrize("votes", ["vector", "magnitude"])
+def test_block_describes_by_the_votes_it_was_told(votes: str) -> None:
+    surface = flat_surface(12, radius=0.5)
+    block, x = (
+        ECHOBlock(2, 3, descriptors=2, radial_samples=2, votes=votes).double(),
+        random_field(surface, 2),
+    )
+    with torch.no_grad():
+        expected = by_the_paper(block.conv(x, surface), surface, 2, votes)
+        torch.testing.assert_close(block.describe(x, surface), expected)
+
+
 def test_block_is_convolution_descriptors_and_perceptron() -> None:
     surface = flat_surface()
     block, x = ECHOBlock(3, 5, descriptors=4, hidden=(7, 6)).double(), random_field(surface, 3)

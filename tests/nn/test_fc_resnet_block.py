@@ -42,6 +42,14 @@ def test_gradients() -> None:
     )
 
 
+def test_starts_with_a_second_convolution_half_as_strong() -> None:
+    """So that the sum of both paths hardly grows with depth."""
+    torch.manual_seed(0)
+    block = FCResNetBlock(32, 32)
+    ratio = block.conv2.weight.square().mean().sqrt() / block.conv1.weight.square().mean().sqrt()
+    assert float(ratio) == pytest.approx(0.5, rel=0.02)
+
+
 def test_zero_stays_zero() -> None:
     surface = flat_surface()
     block, x = (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import cmath
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -87,6 +88,29 @@ def test_gradients() -> None:
         return torch.func.functional_call(conv, {"weight": weight, "offset": offset}, (x, surface))
 
     assert torch.autograd.gradcheck(run, (x, *parameters))
+
+
+@pytest.mark.parametrize("spacing", ["linear", "equal_area"])
+@pytest.mark.parametrize("filter", ["offset", "real", "complex"])
+def test_starts_so_that_smooth_fields_keep_their_magnitude(filter: str, spacing: str) -> None:
+    """A constant field on a disc of the plane, seen from its centre: E |out|² ≈ |x|² over many filters."""
+    torch.manual_seed(0)
+    count = 2000
+    radius = torch.sqrt((torch.arange(count) + 0.5) / count)
+    angle = torch.arange(count) * torch.pi * (1 + 5**0.5)
+    spiral = torch.stack([radius * angle.cos(), radius * angle.sin()], 1)
+    hub = SimpleNamespace(  # edges to the centre only
+        edge_index=torch.stack([torch.arange(1, count + 1), torch.zeros(count, dtype=torch.int64)]),
+        log=-torch.complex(*spiral.T),
+        transport=torch.ones(count, dtype=torch.complex64),
+        weight=torch.full((count,), 1 / count),
+        radius=torch.ones(1),
+    )
+    x = torch.ones(count + 1, 8, dtype=torch.complex64)
+    conv = FieldConv(8, 2000, filter=filter, spacing=spacing)
+    with torch.no_grad():
+        power = conv(x, hub)[0].abs().square().mean()
+    assert float(power) == pytest.approx(1, abs=0.25)  # rings blend into each other, shares do not
 
 
 def test_is_homogeneous() -> None:

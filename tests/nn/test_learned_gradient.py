@@ -95,6 +95,21 @@ def test_a_constant_has_no_gradient(value: float) -> None:
     assert (out == 0).all()
 
 
+@pytest.mark.parametrize("length", [0.28, 1.0, 5.0])
+@pytest.mark.parametrize("spacing", ["linear", "equal_area"])
+def test_starts_at_magnitudes_near_one(length: float, spacing: str) -> None:
+    """P² has mean one for features of the stated length that hardly change across a disc."""
+    torch.manual_seed(0)
+    surface = flat_surface(400, radius=0.3, dtype=torch.float32)
+    inner = ((surface.pos[:, :2] - 0.5).abs() < 0.2).all(1)  # whole discs
+    direction = torch.nn.functional.normalize(torch.tensor([[1.0, -2.0, 3.0]]), dim=1)
+    x = length * direction * (1 + 0.01 * surface.pos[:, :1])
+    lift = LearnedGradient(3, 2000, spacing=spacing, input_length=length)
+    with torch.no_grad():
+        magnitude = lift(x, surface)[inner].abs().mean()
+    assert float(magnitude) == pytest.approx(1, abs=0.15)
+
+
 def test_a_batch_is_its_members() -> None:
     surfaces = [flat_surface(n, radius=radius, seed=n) for n, radius in ((20, 0.4), (9, 0.5))]
     lift = LearnedGradient(3, 2).double()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import cmath
 
+import pytest
 import torch
 from tests.nn.surfaces import edges, flat_surface, ring_weights
 from torch_geometric.data import Batch
@@ -43,6 +44,18 @@ def test_gradients() -> None:
     lift = LinearLift(3, 2, rings=2).double()
     x = surface.x.clone().requires_grad_()
     assert torch.autograd.gradcheck(lambda x, _: lift(x, surface), (x, lift.linear.weight))
+
+
+@pytest.mark.parametrize("length", [0.28, 1.0])
+def test_starts_at_magnitudes_near_one(length: float) -> None:
+    """For coordinates on a surface of unit area, as large as they were said to be."""
+    torch.manual_seed(0)
+    surface = flat_surface(300, radius=0.2, dtype=torch.float32)
+    x = surface.pos - surface.pos.mean(0)
+    x = x * length / x.square().sum(1).mean().sqrt()
+    with torch.no_grad():
+        size = LinearLift(3, 200, input_length=length)(x, surface).abs().mean()
+    assert 0.3 < float(size) < 3
 
 
 def test_a_batch_is_its_members() -> None:

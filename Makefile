@@ -1,19 +1,25 @@
 # Two commands for newcomers: `make demo` and `make test`. Both set up .venv by themselves.
-PYTHON ?= python3
 VENV := .venv
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN := $(VENV)/Scripts
+else
+PYTHON ?= python3
 BIN := $(VENV)/bin
+endif
+CONSTRAINTS := constraints.txt
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests wheel results clean
+.PHONY: demo test lint types tests compat lowest newest wheel results clean
 .DEFAULT_GOAL := demo
 
 # Reinstalled only when what is to be installed has changed. torch first and pinned: a looser
 # requirement would fetch a build for a graphics card that may not be there.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev -e ".[all]"
+	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) torch
+	$(BIN)/python -m pip install --quiet $(UPGRADE) -c $(CONSTRAINTS) --group dev -e ".[all]"
 	@touch $(READY)
 
 demo: $(READY)
@@ -31,6 +37,20 @@ types: $(READY)
 tests: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
 
+# The tests with the lowest versions that pyproject.toml admits, then with the newest, each in an environment of
+# its own. torch is the one of constraints.txt in both. The lowest versions exist for Python 3.10 and 3.11 only.
+compat: lowest newest
+
+.venv-lowest.txt: pyproject.toml constraints.txt tools/lowest.py
+	$(PYTHON) tools/lowest.py > $@
+
+lowest: .venv-lowest.txt
+	$(MAKE) tests VENV=.venv-lowest CONSTRAINTS=.venv-lowest.txt
+
+newest:
+	rm -f .venv-newest/.ready
+	$(MAKE) tests VENV=.venv-newest UPGRADE="--upgrade --upgrade-strategy eager"
+
 # A wheel must run where nothing else of this checkout is.
 wheel: $(READY)
 	$(BIN)/python tests/check_wheel.py
@@ -40,4 +60,4 @@ results: $(READY)
 	$(BIN)/python benchmarks/results.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv* build dist .pytest_cache .mypy_cache .ruff_cache

@@ -148,8 +148,8 @@ def main() -> None:
                     run = options.folder / f"{key}-{slug(name)}-{seed}"
                     train_once(run, arguments(STUDIES[key], changes, seed, options.data))
         with atomic_path(RESULT) as temporary:
-            temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n")
-    text = table(json.loads(RESULT.read_text()))
+            temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n", encoding="utf-8")
+    text = table(json.loads(RESULT.read_text(encoding="utf-8")))
     print(text)
     fill_table(DOCS / "ablations.md", "benchmarks/ablations.py", text)
 

@@ -215,7 +215,7 @@ def race(baseline: Callable[[], Any], ours: Callable[[], Any], rounds: int, each
 
 def status(field: str) -> int:
     """Bytes, from what Linux tells about this process."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith(field):
             return int(line.split()[1]) * 1024
     raise RuntimeError(f"No {field} in /proc/self/status; memory is measured on Linux only.")
@@ -232,7 +232,7 @@ def print_memory(request: str) -> None:
     if kind == "step":
         run()  # the optimiser's own memory
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forget the peak so far
     before = status("VmRSS")
     run()
     print(status("VmHWM") - before, status("VmHWM"))
@@ -241,7 +241,7 @@ def print_memory(request: str) -> None:
 def memory(kind: str, **options: Any) -> tuple[int, int]:
     """Growth of the peak over one pass, and the peak of the whole process, in bytes."""
     command = [sys.executable, __file__, "--print-memory", json.dumps([kind, options])]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
     growth, total = map(int, output.split())
     return growth, total
 

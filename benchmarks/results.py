@@ -41,13 +41,17 @@ SHOWN = (
 
 def collect(run: Path, name: str, dataset: str, command: str) -> dict[str, Any]:
     """Everything about a finished run that a reader needs to trust and repeat it."""
-    with open(run / "metrics.csv", newline="") as file:
+    with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
         epochs = [{key: _number(value) for key, value in row.items()} for row in csv.DictReader(file)]
-    evaluation = json.loads((run / "evaluation" / "metrics.json").read_text())
-    settings = yaml.safe_load((run / "run.yaml").read_text())
+    evaluation = json.loads((run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))
+    settings = yaml.safe_load((run / "run.yaml").read_text(encoding="utf-8"))
     settings["source"]["data"] = Path(settings["source"]["data"]).name if settings["source"]["data"] else None
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     ).stdout.strip()
     seconds = [row["seconds"] for row in epochs if row.get("seconds")]
     return {
@@ -74,12 +78,12 @@ def add(run: Path, name: str, dataset: str, command: str) -> Path:
     result = collect(run, name, dataset, command)
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return path
 
 
 def table() -> None:
-    results = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
     shown = Table("set", "run", "result", "s per epoch", "minutes", title_justify="left")
     for result in sorted(results, key=lambda one: (one["set"], one["name"])):
         numbers = [

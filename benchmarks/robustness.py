@@ -189,8 +189,8 @@ def main() -> None:
                 runs.append(results.collect(options.folder / f"{kind}-{seed}", kind, "creatures", command))
         result = {"test_meshes": MESHES, "rows": rows, "runs": runs}
         with atomic_path(RESULT) as temporary:
-            temporary.write_text(json.dumps(result, indent=1) + "\n")
-    rows = json.loads(RESULT.read_text())["rows"]
+            temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    rows = json.loads(RESULT.read_text(encoding="utf-8"))["rows"]
     draw(rows, FIGURE)
     fill_table(DOCS / "robustness.md", "benchmarks/robustness.py", table(rows))
 

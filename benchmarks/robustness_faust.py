@@ -132,8 +132,8 @@ def main() -> None:
             "rows": rows,
         }
         with atomic_path(RESULT) as temporary:
-            temporary.write_text(json.dumps(result, indent=1) + "\n")
-    rows = json.loads(RESULT.read_text())["rows"]
+            temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    rows = json.loads(RESULT.read_text(encoding="utf-8"))["rows"]
     draw(rows, FIGURE)
     fill_table(DOCS / "robustness.md", "benchmarks/robustness_faust.py", table(rows))
 

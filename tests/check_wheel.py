@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def run(*words: object, **options: object) -> str:
     command = [str(word) for word in words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8", **options).stdout
 
 
 def main() -> None:
@@ -26,12 +26,16 @@ def main() -> None:
 
         empty = Path(folder) / "empty"
         venv.create(empty, with_pip=True)
-        python = empty / "bin" / "python"
+        programs = empty / ("Scripts" if os.name == "nt" else "bin")
+        python = programs / "python"
         run(python, "-m", "pip", "install", "-q", "--upgrade", "pip")
         run(python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", "torch")
         run(python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", wheel)
-        away = {"cwd": folder, "env": {**os.environ, "FIELDCONV_CACHE": str(Path(folder) / "cache")}}
-        assert "usage" in run(empty / "bin" / "fieldconv", "--help", **away)
+        away = {
+            "cwd": folder,
+            "env": {**os.environ, "PYTHONUTF8": "1", "FIELDCONV_CACHE": str(Path(folder) / "cache")},
+        }
+        assert "usage" in run(programs / "fieldconv", "--help", **away)
         code = (
             "import fieldconv as fc\n"
             "mesh = fc.Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],"
@@ -41,7 +45,7 @@ def main() -> None:
             "print(tuple(net(fc.Surface.from_mesh(mesh, radius=1.0)).shape))\n"
         )
         assert run(python, "-c", code, **away).split("\n")[0] == "(4, 3)"
-        assert "Nothing is wrong" in run(empty / "bin" / "fieldconv", "info", "shape.ply", **away)
+        assert "Nothing is wrong" in run(programs / "fieldconv", "info", "shape.ply", **away)
     print("the wheel installs and runs on its own")
 
 

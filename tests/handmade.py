@@ -25,9 +25,9 @@ def write_mesh(path: Path, shape=TETRAHEDRON) -> None:
     else:
         lines = ["OFF", f"{len(vertices)} {len(faces)} 0"]
         lines += [f"{x} {y} {z}" for x, y, z in vertices] + [f"3 {a} {b} {c}" for a, b, c in faces]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def write_lines(path: Path, values) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{value}\n" for value in values))
+    path.write_text("".join(f"{value}\n" for value in values), encoding="utf-8")

@@ -19,8 +19,8 @@ def folder(tmp_path):
     (meshes / "deep").mkdir(parents=True)
     Mesh(*shapes.icosphere(2)).save(meshes / "ball.ply")
     Mesh(*shapes.torus(around=20, across=10)).save(meshes / "deep" / "ring.off")
-    (meshes / "broken.obj").write_text("v 0 0\n")
-    (meshes / "notes.txt").write_text("not a mesh")
+    (meshes / "broken.obj").write_text("v 0 0\n", encoding="utf-8")
+    (meshes / "notes.txt").write_text("not a mesh", encoding="utf-8")
     return meshes
 
 
@@ -39,7 +39,11 @@ def test_each_command_explains_itself_without_torch(name):
         "assert 'torch' not in sys.modules, 'loaded torch'"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout
@@ -99,6 +103,7 @@ def test_precompute_skips_what_is_done_and_names_what_failed(capsys, folder, tmp
     assert "4 files" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals for groups of processes")
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     meshes = tmp_path / "meshes"
     meshes.mkdir()
@@ -117,7 +122,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     ]
     running = subprocess.Popen(
         [sys.executable, "-m", "fieldconv.cli", *words],
-        stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ},
+        stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True, env={**os.environ},
         # Tests that a script runs in the background ignore it, and so would all they start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from . import __version__
 
@@ -40,6 +41,8 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code: 0 good, 1 failed, 2 wrong usage, 130 interrupted."""
+    if isinstance(sys.stdout, TextIOWrapper):  # letters that a pipe's encoding lacks become "?"
+        sys.stdout.reconfigure(errors="replace")
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         print(_help())

@@ -162,7 +162,7 @@ def test_the_commands(tmp_path, capsys):
     assert "own folder, segmentation" in text
     assert "torso" in text
     assert "Everything is as it should be." in text
-    (tmp_path / "out" / "train" / "snake-0.txt").write_text("0\n1\n")
+    (tmp_path / "out" / "train" / "snake-0.txt").write_text("0\n1\n", encoding="utf-8")
     assert main(["datasets", "check", out]) == 1
     assert "snake-0.txt: has 2 labels; expected 250" in " ".join(capsys.readouterr().out.split())
     assert main([*arguments, "--vertices", "250"]) == 1

@@ -101,7 +101,7 @@ def test_another_process_gives_the_same_bytes(samples):
     )
     mesh = samples["hand"].mesh
     expected = hashlib.sha256(mesh.vertices.tobytes() + mesh.faces.tobytes()).hexdigest()
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert answer.stdout.strip() == expected
 
 
@@ -115,7 +115,7 @@ def test_another_seed_is_another_triangulation():
 
 def test_generator_needs_no_torch():
     code = "import sys; import fieldconv.datasets.creatures; print('torch' in sys.modules)"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert answer.stdout.strip() == "False"
 
 

@@ -155,7 +155,7 @@ def test_the_papers_settings_are_the_default(spheres):
 def test_every_problem_is_raised_at_once(spheres):
     write_lines(spheres / "data" / "1.txt", [3] * 7)
     (spheres / "data" / "2.txt").unlink()
-    (spheres / "data" / "3.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n")
+    (spheres / "data" / "3.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", encoding="utf-8")
     with pytest.raises(DatasetError) as raised:
         make(spheres)
     problems = raised.value.problems
@@ -310,11 +310,11 @@ def test_readers_of_unknown_origin_have_no_fingerprint(tmp_path):
         partial(sphere, partial(sphere, 2))
     )
     path = tmp_path / "a"
-    path.write_text("1")
+    path.write_text("1", encoding="utf-8")
     before = fingerprint(partial(sphere, path, 1))
     assert before == fingerprint(partial(sphere, path, 1))
     assert before != fingerprint(partial(sphere, path, 2))
-    path.write_text("12")
+    path.write_text("12", encoding="utf-8")
     assert before != fingerprint(partial(sphere, path, 1))
     one, two = Mesh(*strip(1)), Mesh(*strip(2))
     assert fingerprint(partial(sphere, one)) == fingerprint(partial(sphere, copy.copy(one)))

@@ -63,7 +63,7 @@ def test_problems_of_a_classification_folder_are_listed_at_once(tmp_path):
     write_mesh(tmp_path / "train" / "loose.obj")
     (tmp_path / "train" / "empty").mkdir()
     write_mesh(tmp_path / "test" / "zebra" / "c.obj")
-    (tmp_path / "train" / "cat" / "broken.off").write_text("OFF\n3 1 0\n0 0 0\n")
+    (tmp_path / "train" / "cat" / "broken.off").write_text("OFF\n3 1 0\n0 0 0\n", encoding="utf-8")
     report = check_folder(tmp_path, task="classification")
     assert report.problems[:3] == (
         "train/loose.obj: lies in no class folder; expected <class>/loose.obj",
@@ -277,8 +277,12 @@ def test_check_finds_meshes_that_cannot_be_used(tmp_path):
     for name in ("good", "nan", "flat"):
         write_mesh(tmp_path / f"{name}.obj")
         write_lines(tmp_path / f"{name}.txt", [0, 0, 1, 1])
-    (tmp_path / "nan.obj").write_text("v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 2 3 4\n")
-    (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nv 3 0 0\nf 1 2 3\nf 2 3 4\n")
+    (tmp_path / "nan.obj").write_text(
+        "v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 2 3 4\n", encoding="utf-8"
+    )
+    (tmp_path / "flat.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 2 0 0\nv 3 0 0\nf 1 2 3\nf 2 3 4\n", encoding="utf-8"
+    )
     flat, nan = sorted(check_folder(tmp_path).problems)
     assert flat == f"{tmp_path / 'flat.obj'}: every face is degenerate (no area); check the positions"
     assert nan.startswith(f"{tmp_path / 'nan.obj'}: the position of vertex 0 is not finite")

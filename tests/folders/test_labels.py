@@ -17,7 +17,7 @@ from handmade import TETRAHEDRON, strip
 
 
 def write(path, text):
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 

@@ -682,7 +682,7 @@ def test_large_text_files_load_fast(tmp_path):
 
 def test_import_is_light():
     code = "import sys, fieldconv.geometry.mesh; print([m for m in ('trimesh', 'torch') if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert result.stdout.strip() == "[]"
 
 

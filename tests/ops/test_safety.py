@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -85,6 +86,7 @@ class Gradients(Dataset):
         return gradient(seed)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
 def test_forked_loader_workers() -> None:
     expected = [gradient(seed) for seed in range(4)]  # the threads are running when the workers are forked
     loader = DataLoader(Gradients(), batch_size=None, num_workers=2, multiprocessing_context="fork")

@@ -130,13 +130,28 @@ def test_a_sound_entry_under_another_name_is_not_used(cache, mesh):
     assert same(cache.surface(mesh, wide), expected)
 
 
+def test_an_entry_that_is_being_read_elsewhere_stays(cache, monkeypatch):
+    """Windows replaces no file that another process has open; the entry there is the same one."""
+    key, entry = ["a key"], {"values": torch.arange(3)}
+
+    def refused(*_):
+        raise PermissionError(13, "Access is denied")
+
+    cache.save(key, entry)
+    monkeypatch.setattr("os.replace", refused)
+    cache.save(key, entry)
+    assert torch.equal(cache.load(key)["values"], entry["values"])
+    with pytest.raises(PermissionError):
+        cache.save(["another key"], entry)
+
+
 def test_files_have_the_permissions_of_any_new_file(tmp_path):
     from fieldconv._io import atomic_path
 
     with atomic_path(tmp_path / "here.txt") as temporary:
         temporary.unlink()  # as safetensors does
         temporary.touch(0o600)
-    (tmp_path / "there.txt").write_text("1")
+    (tmp_path / "there.txt").write_text("1", encoding="utf-8")
     assert (tmp_path / "here.txt").stat().st_mode == (tmp_path / "there.txt").stat().st_mode
 
 

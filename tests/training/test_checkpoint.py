@@ -38,11 +38,11 @@ def test_the_folder_says_everything(segmenter: tuple[FCNet, Path]) -> None:
     assert (again.task, again.class_names) == ("segmentation", ("foot", "belly", "head"))
     assert all(torch.equal(a, b) for a, b in zip(again.parameters(), model.parameters(), strict=True))
     assert not again.training
-    config = json.loads((folder / "config.json").read_text())
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert config["library"] == "fieldconv"
     assert config["network"]["radius"] == 0.3
     assert "version" in config
-    card = (folder / "README.md").read_text()
+    card = (folder / "README.md").read_text(encoding="utf-8")
     assert "foot, belly, head" in card
     assert "library_name: fieldconv" in card
 
@@ -108,17 +108,17 @@ def test_wrong_contents_are_reported(
     segmenter: tuple[FCNet, Path], tmp_path: Path, change: dict[str, object], says: str
 ) -> None:
     segmenter[0].save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps({**config, **change}), encoding="utf-8")
     with pytest.raises(CheckpointError, match=says):
         FCNet.from_pretrained(tmp_path)
 
 
 def test_weights_that_do_not_fit_are_reported(segmenter: tuple[FCNet, Path], tmp_path: Path) -> None:
     segmenter[0].save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     config["network"]["width"] += 1
-    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"does not fit config\.json"):
         FCNet.from_pretrained(tmp_path)
 

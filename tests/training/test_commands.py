@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         part = root / ("train" if i < 4 else "test")
         part.mkdir(exist_ok=True)
         sample.mesh.save(part / f"blob{i}.obj")
-        np.savetxt(part / f"blob{i}.txt", sample.target, fmt="%d")
+        np.savetxt(part / f"blob{i}.txt", sample.target, fmt="%d", encoding="utf-8")
     return root
 
 
@@ -53,14 +53,14 @@ def test_train_writes_a_whole_run(run: Path) -> None:
         "state.safetensors",
     ):
         assert (run / name).is_file(), name
-    result = json.loads((run / "evaluation" / "metrics.json").read_text())
+    result = json.loads((run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))
     assert result["task"] == "segmentation"
     assert 0 <= result["metrics"]["accuracy"] <= 1
     assert len(result["shapes"]) == 2
-    settings = yaml.safe_load((run / "run.yaml").read_text())
+    settings = yaml.safe_load((run / "run.yaml").read_text(encoding="utf-8"))
     assert settings["network"]["outputs"] == 3
     assert settings["training"]["epochs"] == 2
-    assert "accuracy" in (run / "README.md").read_text()
+    assert "accuracy" in (run / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_settings_of_a_run_make_the_same_run(run: Path, tmp_path: Path) -> None:
@@ -78,12 +78,19 @@ def test_a_run_is_not_overwritten_but_resumed(run: Path, capsys: pytest.CaptureF
 
 
 def test_evaluate_gives_the_numbers_of_training(run: Path, tmp_path: Path, folder: Path) -> None:
-    first = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
+    first = json.loads((run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"]
     assert main(["evaluate", str(run), "--data", str(folder), "--out", str(tmp_path)]) == 0
-    assert json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["metrics"] == first
+    assert (
+        json.loads((tmp_path / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"] == first
+    )
     averaged = ["--rotations", "2", "--out", str(tmp_path / "averaged")]
     assert main(["evaluate", str(run), "--data", str(folder), *averaged]) == 0
-    assert json.loads((tmp_path / "averaged" / "evaluation" / "metrics.json").read_text())["rotations"] == 2
+    assert (
+        json.loads((tmp_path / "averaged" / "evaluation" / "metrics.json").read_text(encoding="utf-8"))[
+            "rotations"
+        ]
+        == 2
+    )
 
 
 def test_predict_continues_past_bad_files(
@@ -94,7 +101,7 @@ def test_predict_continues_past_bad_files(
     mesh, _ = blob(9, 1)
     for name in ("a.stl", "deep/a.ply", "c.off"):
         mesh.save(meshes / name)
-    (meshes / "bad.obj").write_text("v 0 0 0\nf 1 2 3\n")
+    (meshes / "bad.obj").write_text("v 0 0 0\nf 1 2 3\n", encoding="utf-8")
     out = tmp_path / "out"
     assert main(["predict", str(run), str(meshes), "--out", str(out)]) == 1
     shown = capsys.readouterr()
@@ -108,7 +115,7 @@ def test_predict_continues_past_bad_files(
         assert coloured.vertex_colours is not None
         probabilities = np.load(out / f"{name}.probabilities.npy")
         assert np.array_equal(probabilities.argmax(1), labels)
-        with open(out / f"{name}.csv") as file:
+        with open(out / f"{name}.csv", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         assert [int(row["label"]) for row in rows] == labels.tolist()
         assert rows[0]["name"] == FCNet.from_pretrained(run).class_names[labels[0]]
@@ -118,7 +125,7 @@ def test_predict_continues_past_bad_files(
 def test_predict_reads_lists(run: Path, tmp_path: Path) -> None:
     mesh, _ = blob(9, 1)
     mesh.save(tmp_path / "x.obj")
-    (tmp_path / "list.txt").write_text("# meshes\nx.obj\n")
+    (tmp_path / "list.txt").write_text("# meshes\nx.obj\n", encoding="utf-8")
     arguments = ["predict", str(run), str(tmp_path / "list.txt"), "--out", str(tmp_path / "out")]
     assert main([*arguments, "--no-descriptors"]) == 0
     assert (tmp_path / "out" / "x.npy").is_file()
@@ -135,14 +142,14 @@ def test_creatures_serve_classification_and_matching(tmp_path: Path) -> None:
     mesh.save(tmp_path / "b.obj")
     result = tmp_path / "result"
     assert main(["predict", str(out), str(tmp_path / "a.ply"), "--out", str(result)]) == 0
-    with open(result / "predictions.csv") as file:
+    with open(result / "predictions.csv", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
     assert row["name"] in ("snake", "fish")
 
     out = tmp_path / "match"
     small = [*SMALL, "--species", "snake", "--positives", "32"]
     assert main(["train", "matching", *small, *creatures, "--out", str(out)]) == 0
-    metrics = json.loads((out / "evaluation" / "metrics.json").read_text())["metrics"]
+    metrics = json.loads((out / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"]
     assert {"mean_average_precision", "hks_mean_average_precision"} <= metrics.keys()
     where = tmp_path / "map"
     assert (
@@ -157,7 +164,7 @@ def test_held_out_meshes_are_tested_on(folder: Path, tmp_path: Path) -> None:
     data = ["--data", str(folder), "--hold-out", "*blob2*"]
     arguments = ["train", "segmentation", *data, *SMALL, "--epochs", "1", "--out", str(tmp_path)]
     assert main(arguments) == 0
-    shapes = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["shapes"]
+    shapes = json.loads((tmp_path / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["shapes"]
     assert ["blob2" in shape["name"] for shape in shapes] == [True]
 
 
@@ -214,20 +221,20 @@ def test_mistakes_are_explained_in_a_line(
 )
 def test_wrong_config_files_are_explained(content: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=says):
         RunSettings.assemble("segmentation", file=path)
 
 
 def test_devices_may_be_a_number_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
-    path.write_text("machine: {devices: 2}")
+    path.write_text("machine: {devices: 2}", encoding="utf-8")
     assert RunSettings.assemble("segmentation", file=path).machine.devices == "2"
 
 
 def test_options_win_over_files_and_files_over_presets(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
-    path.write_text(json.dumps({"preset": "paper", "training": {"epochs": 3, "clip": 2.0}}))
+    path.write_text(json.dumps({"preset": "paper", "training": {"epochs": 3, "clip": 2.0}}), encoding="utf-8")
     settings = RunSettings.assemble("segmentation", file=path, changes={"epochs": 4})
     assert settings.training.epochs == 4
     assert settings.training.clip == 2.0
@@ -270,9 +277,11 @@ def test_resume_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_evaluate_changes_what_is_given_and_keeps_the_rest(run: Path, tmp_path: Path) -> None:
     # Split seeds draw nothing where the folder says what its test part is: the same data, the same numbers.
-    first = json.loads((run / "evaluation" / "metrics.json").read_text())["metrics"]
+    first = json.loads((run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"]
     assert main(["evaluate", str(run), "--split-seed", "3", "--out", str(tmp_path)]) == 0
-    assert json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["metrics"] == first
+    assert (
+        json.loads((tmp_path / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"] == first
+    )
 
 
 def test_evaluate_says_that_the_data_of_a_run_are_gone(
@@ -280,9 +289,9 @@ def test_evaluate_says_that_the_data_of_a_run_are_gone(
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
-    config = json.loads((copy / "config.json").read_text())
+    config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
     config["source"]["data"] = "meshes-of-old"
-    (copy / "config.json").write_text(json.dumps(config))
+    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
     assert main(["evaluate", str(copy)]) == 1
     assert "was trained on meshes-of-old, which is not here" in capsys.readouterr().err
 
@@ -339,7 +348,7 @@ def test_demo_replaces_no_other_run(run: Path, tmp_path: Path, capsys: pytest.Ca
 def test_an_output_folder_that_is_a_file_is_explained(
     run: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "taken").write_text("mine")
+    (tmp_path / "taken").write_text("mine", encoding="utf-8")
     mesh = str(folder / "test" / "blob4.obj")
     assert main(["predict", str(run), mesh, "--out", str(tmp_path / "taken")]) == 1
     assert "a file is in the way" in capsys.readouterr().err
@@ -361,7 +370,9 @@ def test_the_results_of_a_run_are_those_of_its_test_part(
     assert main(["evaluate", str(run), "--part", "train"]) == 1
     assert "give --out FOLDER" in capsys.readouterr().err
     assert main(["evaluate", str(run), "--part", "train", "--out", str(tmp_path)]) == 0
-    assert len(json.loads((tmp_path / "evaluation" / "metrics.json").read_text())["shapes"]) == 4
+    assert (
+        len(json.loads((tmp_path / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["shapes"]) == 4
+    )
     assert (run / "evaluation" / "metrics.json").read_bytes() == before
 
 
@@ -373,7 +384,7 @@ def test_resume_wants_the_same_meshes(run: Path, tmp_path: Path, capsys: pytest.
         sample = read("segmentation", i)
         (folder / "train").mkdir(parents=True, exist_ok=True)
         sample.mesh.save(folder / "train" / f"other{i}.obj")
-        np.savetxt(folder / "train" / f"other{i}.txt", sample.target, fmt="%d")
+        np.savetxt(folder / "train" / f"other{i}.txt", sample.target, fmt="%d", encoding="utf-8")
     shutil.copytree(folder / "train", folder / "test")
     assert main(["train", "segmentation", "--out", str(copy), "--resume", "--data", str(folder)]) == 1
     assert "begun with other settings (examples)" in capsys.readouterr().err

@@ -191,7 +191,7 @@ def test_best_epoch_is_kept_and_training_stops_early(tmp_path: Path, monkeypatch
     assert all(torch.equal(value, seen[1][name]) for name, value in model.state_dict().items())
     kept = FCNet.from_pretrained(tmp_path).state_dict()
     assert all(torch.equal(value, seen[1][name]) for name, value in kept.items())
-    with open(tmp_path / "metrics.csv") as file:
+    with open(tmp_path / "metrics.csv", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     assert [float(row["validation_accuracy"]) for row in table] == [0.3, 0.8, 0.5, 0.4]
 

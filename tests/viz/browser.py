@@ -6,7 +6,6 @@ The protocol runs over two pipes (``--remote-debugging-pipe``): no ports, no web
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import select
@@ -41,7 +40,9 @@ FLAGS = [
 
 
 def find_chromium() -> str | None:
-    """Path of a Chromium on this machine, if there is one."""
+    """Path of a Chromium on this machine, if there is one that can be driven over pipes."""
+    if os.name == "nt":
+        return None
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return next(filter(None, map(shutil.which, names)), None)
 
@@ -73,6 +74,8 @@ class Browser:
         self._last = 0
         self._answers: dict[int, dict[str, Any]] = {}
         self._session: str | None = None
+
+        import fcntl  # there is none on Windows
 
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()

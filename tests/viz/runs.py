@@ -97,7 +97,7 @@ def write_run(
             row["validation_rmse"] = 4 * fall[k] + 0.3 + 0.1 * rng.random()
         else:
             row["validation_accuracy"] = 1 - 0.85 * fall[k] - 0.04 * rng.random()
-    with open(folder / "log.csv", "w", newline="") as file:
+    with open(folder / "log.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
@@ -266,4 +266,4 @@ def _numbers(shapes: Path, rng: np.random.Generator, name: str, described: bool)
 
 def _json(path: Path, content: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")

@@ -36,7 +36,7 @@ def test_the_strongest_channels_come_first(ball: Mesh) -> None:
 
 def test_only_the_strongest_filters_are_shown(tmp_path: Path) -> None:
     page = write_filters(tmp_path / "f.html", title="t", filters=[("conv", pictures(5, 7))], most=4)
-    assert "7 inputs → and 5 outputs ↓, the strongest 4 and 4 of them" in page.read_text()
+    assert "7 inputs → and 5 outputs ↓, the strongest 4 and 4 of them" in page.read_text(encoding="utf-8")
 
 
 def test_filter_sheet_places_pairs_and_clears_the_outside() -> None:
@@ -67,7 +67,11 @@ def test_filter_page(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
         responses=[("block 1", field(162, 4)), ("block 2", field(162, 2))],
         mesh=ball,
     )
-    inside = [hit for hit in LOADS.findall(path.read_text()) if hit.strip().lower() not in ("src=", "src =")]
+    inside = [
+        hit
+        for hit in LOADS.findall(path.read_text(encoding="utf-8"))
+        if hit.strip().lower() not in ("src=", "src =")
+    ]
     assert inside == []
     browser.open(path, ready="window.fieldconv && fieldconv.ready")
     assert browser.errors == []

@@ -24,7 +24,7 @@ READY = (
 
 def own_text(path: Path) -> str:
     """The page without Plotly's own code and without packed numbers."""
-    html = path.read_text().replace(page._plotly(), "")
+    html = path.read_text(encoding="utf-8").replace(page._plotly(), "")
     return re.sub(r'"data":"[A-Za-z0-9+/=]*"', '"data":""', html)
 
 
@@ -72,10 +72,10 @@ def test_names_from_files_are_escaped(tmp_path: Path) -> None:
     safe = own_text(write_report(write_run(tmp_path / "a", "segmentation")))
     run = write_run(tmp_path / "b", "segmentation", name=NASTY)
     for path in (run / "config.json", run / "evaluation" / "metrics.json"):
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         content["class_names"] = [NASTY, *PARTS[1:]]
         content["data"] = f"human segmentation set in {NASTY}"
-        path.write_text(json.dumps(content))
+        path.write_text(json.dumps(content), encoding="utf-8")
     nasty = own_text(write_report(run))
     assert Tags(nasty).names == Tags(safe).names
     assert NASTY not in nasty
@@ -91,9 +91,9 @@ def test_what_is_missing_is_left_out(missing: str, tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"task": "matching"}')
-    (tmp_path / "log.csv").write_text("epoch,loss\n")
-    assert "has not been evaluated" in write_report(tmp_path).read_text()
+    (tmp_path / "config.json").write_text('{"task": "matching"}', encoding="utf-8")
+    (tmp_path / "log.csv").write_text("epoch,loss\n", encoding="utf-8")
+    assert "has not been evaluated" in write_report(tmp_path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
 )
 def test_broken_files_are_named(file: str, text: str, message: str, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "matching")
-    (run / file).write_text(text)
+    (run / file).write_text(text, encoding="utf-8")
     with pytest.raises(RunError, match=message):
         write_report(run)
 
@@ -177,10 +177,10 @@ def test_shapes_are_described_in_words(tmp_path: Path) -> None:
 def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -> None:
     run = write_run(tmp_path / "run", "segmentation")
     path = run / "evaluation" / "metrics.json"
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     content["description"]["metrics"]["accuracy"] = {"better": better}
     content["metrics"]["accuracy"] = 0.928  # between the two published ones
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
     [ranking] = [p for p in plots_of(write_report(run)) if "This run" in p["data"][0].get("y", ())]
     order = [BENCHMARK["results"][0][0], "This run", BENCHMARK["results"][1][0]]
     assert ranking["data"][0]["y"] == (order if better == "more" else order[::-1])
@@ -205,7 +205,10 @@ def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -
 def test_broken_descriptions_give_one_line(tmp_path: Path, description: object, message: str) -> None:
     run = write_run(tmp_path / "run", "segmentation")
     path = run / "evaluation" / "metrics.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "description": description}))
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "description": description}),
+        encoding="utf-8",
+    )
     with pytest.raises(RunError, match=message) as caught:
         read_run(run)
     assert "\n" not in str(caught.value)
@@ -308,7 +311,7 @@ def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: 
 
 def test_comparing_one_run_is_its_report(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "matching")
-    assert "Shapes" in compare([run], tmp_path / "compare.html").read_text()
+    assert "Shapes" in compare([run], tmp_path / "compare.html").read_text(encoding="utf-8")
     with pytest.raises(RunError, match="name at least one"):
         compare([], tmp_path / "compare.html")
 

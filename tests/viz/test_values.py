@@ -145,7 +145,7 @@ def test_mesh_data_is_shown_by_its_kind(ball: Mesh) -> None:
 )
 def test_a_broken_description_gives_one_line(ball: Mesh, tmp_path: Path, text: str, message: str) -> None:
     Mesh(ball.vertices, ball.faces, vertex_data={"u": np.zeros(COUNT)}).save(tmp_path / "a.ply")
-    (tmp_path / "a.json").write_text(text)
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message) as caught:
         read_shape(tmp_path / "a.ply")
     assert "\n" not in str(caught.value)
@@ -154,7 +154,7 @@ def test_a_broken_description_gives_one_line(ball: Mesh, tmp_path: Path, text: s
 def test_json_of_others_is_left_alone(ball: Mesh, tmp_path: Path) -> None:
     ball.save(tmp_path / "a.ply")
     for other in ("[1, 2]", '{"camera": 3}'):
-        (tmp_path / "a.json").write_text(other)
+        (tmp_path / "a.json").write_text(other, encoding="utf-8")
         assert read_shape(tmp_path / "a.ply")[1] == []
 
 

@@ -47,7 +47,7 @@ def test_picture_alone(ball_file: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_everything_at_once(ball_file: Path, tmp_path: Path, shown: list[pan.Panel]) -> None:
-    np.savetxt(tmp_path / "l.txt", np.arange(162) % 5, fmt="%d")
+    np.savetxt(tmp_path / "l.txt", np.arange(162) % 5, fmt="%d", encoding="utf-8")
     np.save(tmp_path / "height.npy", np.linspace(0, 1, 162))
     np.save(tmp_path / "f.npy", np.full(162, 1 + 1j))
     np.save(tmp_path / "m.npy", np.arange(162)[::-1])
@@ -86,7 +86,7 @@ def test_disc_is_on_the_unit_area_mesh(ball_file: Path, shown: list[pan.Panel]) 
     ],
 )
 def test_bad_labels_are_explained(ball_file: Path, tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "v.txt").write_text(text)
+    (tmp_path / "v.txt").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         view([ball_file], labels=tmp_path / "v.txt", open=False)
 

@@ -65,16 +65,20 @@ def all_kinds(mesh: Mesh, name: str = "x") -> Panel:
 
 
 def test_page_loads_nothing_from_elsewhere(ball: Mesh, tmp_path: Path) -> None:
-    html = write_page([all_kinds(ball), all_kinds(ball)], tmp_path / "page.html").read_text()
+    html = write_page([all_kinds(ball), all_kinds(ball)], tmp_path / "page.html").read_text(encoding="utf-8")
     html = re.sub(r'"data":"[A-Za-z0-9+/=]*"', "", html)
     assert LOADS.findall(html) == []
     assert "default-src 'none'" in html
 
 
 def test_names_from_files_are_escaped(ball: Mesh, tmp_path: Path) -> None:
-    safe = Tags(write_page([all_kinds(ball)], tmp_path / "a.html", title="t", caption="c").read_text())
+    safe = Tags(
+        write_page([all_kinds(ball)], tmp_path / "a.html", title="t", caption="c").read_text(encoding="utf-8")
+    )
     nasty = Tags(
-        write_page([all_kinds(ball, NASTY)], tmp_path / "b.html", title=NASTY, caption=NASTY).read_text()
+        write_page([all_kinds(ball, NASTY)], tmp_path / "b.html", title=NASTY, caption=NASTY).read_text(
+            encoding="utf-8"
+        )
     )
     assert nasty.names == safe.names
     [panel] = json.loads(nasty.data[0])["panels"]
@@ -111,16 +115,16 @@ def test_packed_numbers_come_back(values: np.ndarray) -> None:
 
 
 def test_positions_are_exact_to_a_step_of_the_box(ball: Mesh, tmp_path: Path) -> None:
-    [mesh] = json.loads(Tags(write_page([Panel(mesh=ball)], tmp_path / "p.html").read_text()).data[0])[
-        "meshes"
-    ]
+    [mesh] = json.loads(
+        Tags(write_page([Panel(mesh=ball)], tmp_path / "p.html").read_text(encoding="utf-8")).data[0]
+    )["meshes"]
     stored = mesh["low"] + unpack(mesh["points"]) / 65535 * np.array(mesh["size"])
     np.testing.assert_allclose(stored, ball.vertices, atol=2 / 65535)
     np.testing.assert_array_equal(unpack(mesh["faces"]), ball.faces)
 
 
 def test_panels_share_their_mesh(ball: Mesh, tmp_path: Path) -> None:
-    html = write_page([Panel(mesh=ball), Panel(mesh=ball)], tmp_path / "p.html").read_text()
+    html = write_page([Panel(mesh=ball), Panel(mesh=ball)], tmp_path / "p.html").read_text(encoding="utf-8")
     assert len(json.loads(Tags(html).data[0])["meshes"]) == 1
 
 

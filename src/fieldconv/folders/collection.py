@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,10 +104,11 @@ class Collection:
         return DatasetError(self.name, [*self.problems, *problems], hint=self.hint)
 
 
-def natural_order(path: str | Path) -> tuple[list[tuple[str, int]], str]:
-    """Sort key that puts 2 before 10."""
-    parts = re.findall(r"(\D+|^)(\d*)", str(path))
-    return [(text, int(digits or -1)) for text, digits in parts], str(path)
+def natural_order(path: str | PurePath) -> tuple[list[tuple[str, int]], str]:
+    """Sort key that puts 2 before 10, the same on every system."""
+    name = path.as_posix() if isinstance(path, PurePath) else path
+    parts = re.findall(r"(\D+|^)(\d*)", name)
+    return [(text, int(digits or -1)) for text, digits in parts], name
 
 
 def mesh_files(folder: str | Path) -> list[Path]:

@@ -37,7 +37,7 @@ def read_integers(path: str | Path) -> Ints:
         if path.suffix == ".csv":
             return _read_csv(path)
         try:  # the quick way; where it fails, the slow one says in which line
-            return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1), path)
+            return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1, encoding="utf-8-sig"), path)
         except ValueError:
             return _read_lines(path)
     except DatasetError:
@@ -65,7 +65,7 @@ def read_numbers(path: str | Path) -> NDArray[Any]:
         elif path.suffix == ".csv":
             lines = read_text(path).splitlines()
             named = bool(lines) and not all(_is_number(cell) for cell in lines[0].split(","))
-            values = np.loadtxt(lines, delimiter=",", skiprows=int(named), ndmin=1)
+            values = np.loadtxt(lines, delimiter=",", skiprows=int(named), ndmin=1, encoding="utf-8")
         else:
             values = np.loadtxt(path, ndmin=1, encoding="utf-8-sig")
     except (OSError, EOFError, ValueError) as error:
@@ -85,7 +85,7 @@ def write_numbers(path: str | Path, values: NDArray[Any]) -> None:
     """Write a number per line, or a row of them; whole numbers as such."""
     values = np.asarray(values)
     with atomic_path(path) as temporary:
-        np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g")
+        np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g", encoding="utf-8")
 
 
 def _as_integers(values: NDArray[Any], path: Path) -> Ints:

@@ -103,13 +103,13 @@ class OwnFolder:
         entries: list[Entry] = []
         for path in mesh_files(base):
             self.problems.append(
-                f"{path.relative_to(self.root)}: lies in no class folder; expected <class>/{path.name}"
+                f"{self.entry(path).name}: lies in no class folder; expected <class>/{path.name}"
             )
         for folder in subfolders(base):
             paths = mesh_files(folder)
             if not paths:
                 self.problems.append(
-                    f"{folder.relative_to(self.root)}/: no meshes ({', '.join(MESH_SUFFIXES)})"
+                    f"{folder.relative_to(self.root).as_posix()}/: no meshes ({', '.join(MESH_SUFFIXES)})"
                 )
             entries += [self.entry(path, side, folder.name) for path in paths]
         return entries
@@ -220,7 +220,7 @@ def read_values(folder: OwnFolder, task: str) -> Collection:
     for entry in entries:
         path = folder.beside(entry)
         if path is None:
-            expected = entry.path.with_suffix(".txt").relative_to(folder.root)
+            expected = entry.path.with_suffix(".txt").relative_to(folder.root).as_posix()
             folder.problems.append(f"{entry.name}: no values; expected {expected} (or .npy, .csv)")
         else:
             items.append(Item(entry.name, partial(_read_numbers, entry.path, path), entry.side))

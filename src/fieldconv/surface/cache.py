@@ -110,10 +110,14 @@ class SurfaceCache:
     def save(self, key: object, tensors: dict[str, Tensor]) -> None:
         """Keep tensors under ``key``."""
         plain = {name: value.contiguous() for name, value in tensors.items()}
-        content = safetensors.torch.save(plain, {_NAME: _name(key)})
-        with atomic_path(self.path(key)) as temporary, open(temporary, "wb") as file:
-            file.write(hashlib.sha256(content).digest())
-            file.write(content)
+        content, path = safetensors.torch.save(plain, {_NAME: _name(key)}), self.path(key)
+        try:
+            with atomic_path(path) as temporary, open(temporary, "wb") as file:
+                file.write(hashlib.sha256(content).digest())
+                file.write(content)
+        except PermissionError:  # Windows replaces no entry while another process reads it
+            if self.load(key) is None:
+                raise
 
     def path(self, key: object) -> Path:
         """Return the file of the entry under ``key``."""

@@ -111,7 +111,7 @@ class Correspondence(LabelTask):
         for entry in entries:
             map_path = folder.beside(entry)
             if map_path is None:
-                expected = entry.path.with_suffix(".txt").relative_to(folder.root)
+                expected = entry.path.with_suffix(".txt").relative_to(folder.root).as_posix()
                 folder.problems.append(f"{entry.name}: no vertex map; expected {expected} (or .npy, .csv)")
             elif template is not None:
                 read = partial(read_map, entry.path, map_path, len(template.vertices), folder.index_base)

@@ -388,7 +388,7 @@ def _resolve_pairs(
             candidates = [place_of_meshes / fields[2]]
         truth = next((path for path in candidates if path.is_file()), None)
         if truth is None and (len(fields) > 2 or None in (common[scene.name], common[model.name])):
-            expected = candidates[0].relative_to(root)
+            expected = candidates[0].relative_to(root).as_posix()
             folder.problems.append(f"{shown}, line {line}: no ground truth; expected {expected}")
             continue
         for entry in (scene, model):

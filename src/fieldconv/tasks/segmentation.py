@@ -104,7 +104,7 @@ class Segmentation(LabelTask):
                     labels = colour_labels(mesh)
                     coloured = coloured or labels is not None
                 if labels is None:
-                    expected = entry.path.with_suffix(".txt").relative_to(folder.root)
+                    expected = entry.path.with_suffix(".txt").relative_to(folder.root).as_posix()
                     folder.problems.append(
                         f"{entry.name}: no labels; expected {expected} (or .npy, .csv, .seg, .eseg), a PLY "
                         "property 'label', or vertex colours"

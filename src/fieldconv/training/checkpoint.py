@@ -231,7 +231,8 @@ class State:
                 numbers = json.loads((file.metadata() or {})["state"])
                 for key in file.keys():  # noqa: SIM118  # not a dictionary
                     group, name = key.split("/", 1)
-                    groups[group][name] = file.get_tensor(key)
+                    # A copy: Windows replaces no file that is mapped into memory.
+                    groups[group][name] = file.get_tensor(key).clone()
         except (SafetensorError, OSError, KeyError, ValueError) as error:
             raise CheckpointError(f"{path} cannot be read ({error}); start the run anew") from None
         numbers.pop("version", None)

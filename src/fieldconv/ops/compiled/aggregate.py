@@ -182,7 +182,8 @@ def _complex(array: Tensor, channels: int) -> Tensor:
     return torch.view_as_complex(array.view(*array.shape[:-1], -1, 2))[..., :channels].contiguous()
 
 
-def _sums(edges: Edges, first_order: int, rings: int, scalars: bool) -> Sums:
+def sums_of(edges: Edges, first_order: int, rings: int, scalars: bool) -> Sums:
+    """Return what the kernels read of sorted edges."""
     base = np.stack([edges.weight, np.zeros_like(edges.weight)]) if scalars else edges.transport
     return Sums(
         edges.receiver,
@@ -206,7 +207,7 @@ def gather(
     """
     orders, count, channels = y.shape
     edges = sorted_edges(geometry, count, rings, spacing, y.real.dtype)
-    sums, blocks = _sums(edges, first_order, rings, scalars), edges.receiver_blocks(4 * num_threads())
+    sums, blocks = sums_of(edges, first_order, rings, scalars), edges.receiver_blocks(4 * num_threads())
     features = _floats(y)
     lanes = BYTES // features.itemsize
     tiles = np.empty((orders, features.shape[-1] // lanes, count, lanes), features.dtype)
@@ -223,7 +224,7 @@ def scatter(
     """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     count, orders, _, channels = gradient.shape
     edges = sorted_edges(geometry, count, rings, spacing, gradient.real.dtype)
-    sums = _sums(edges, first_order, rings, scalars)
+    sums = sums_of(edges, first_order, rings, scalars)
     lines = _floats(gradient)
     lanes = BYTES // lines.itemsize
     columns = lines.shape[-1] // lanes

@@ -257,9 +257,10 @@ def _rows(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
 
-def _cast(
+def cast_of(
     x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
 ) -> tuple[Cast, Edges]:
+    """Return the votes of the features, of length 1 unless ``sized``, and the sorted edges."""
     edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
     factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
     cast = Cast(
@@ -282,7 +283,7 @@ def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tu
     """Return descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are lengths of."""
     descriptors = x.real.new_empty(*x.shape, len(disc_cells(radial_samples)))
     image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
-    cast, edges = _cast(x, geometry, image, radial_samples, vector, sized=True)
+    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=True)
     out = _rows(descriptors.numpy())
     run_blocks(lambda first, last: _vote(first, last, cast, out), edges.receiver_blocks(4 * num_threads()))
     return descriptors, image
@@ -292,7 +293,7 @@ def vote_backward(
     x: Tensor, gradient: Tensor, image: Tensor, geometry: Geometry, radial_samples: int, vector: bool
 ) -> Tensor:
     """Return the gradient with respect to x."""
-    cast, edges = _cast(x, geometry, image, radial_samples, vector, sized=False)
+    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=False)
     coming = _rows(gradient.contiguous().numpy())
     blocks = edges.receiver_blocks(SUMS)
     results = np.zeros((len(blocks), len(x), 2, cast.features.shape[2]), cast.features.dtype)

@@ -1,7 +1,7 @@
 """Speed and memory of the layers, as tables.
 
-    python benchmarks/layers.py [--tables conv rate echo step growth] [--plot growth.png] [--busy]
-        [--keep-memory]
+    python benchmarks/layers.py [--tables conv rate echo step backends vectors growth] [--plot growth.png]
+        [--busy] [--keep-memory]
 
 Each ratio comes from one run in which the two sides take turns, the best time of each counting. The baseline
 is written as research code is: a tensor with a row per edge for every channel, ring and frequency, gathered,
@@ -14,6 +14,8 @@ As in training by the command line, idle threads of torch sleep instead of spinn
 Both sides are timed with the C library's own treatment of freed memory. --keep-memory times both as training
 runs, with `fieldconv.keep_freed_memory`: the per-edge ECHO votes then take less than half the time, ours gain
 less, so that ratio falls. The memory of a training step is always measured so, since it takes more.
+The table of backends compares portable torch with the compiled kernels, that of vectors the kernels with
+plain numba loops, whose vector instructions are left to the compiler.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +57,7 @@ CONV = {
     "segmentation": {"vertices": 1024, "degree": 128, "channels": 48, "rings": 6, "band_limit": 2},
     "correspondence": {"vertices": 5000, "degree": 70, "channels": 32, "rings": 3, "band_limit": 1},
 }
+LARGE = {"vertices": 10_000, "degree": 78.8, "channels": 32, "rings": 6, "band_limit": 2}
 VOTES = {"vertices": 1024, "degree": 116, "channels": 32, "radial_samples": 3}
 STEPS = {
     "segmentation": {"vertices": 1024, "degree": 116, "classes": 8},
@@ -229,19 +233,20 @@ def print_memory(request: str) -> None:
     small = {"vertices": 60, "degree": 8, **({"classes": 4} if kind == "step" else {})}
     PASSES[kind](**{**options, **small})()
     run = PASSES[kind](**options)
-    if kind == "step":
-        run()  # the optimiser's own memory
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forget the peak so far
     before = status("VmRSS")
     run()
+    if kind == "step":
+        run()  # now with the optimiser's own memory
     print(status("VmHWM") - before, status("VmHWM"))
 
 
-def memory(kind: str, **options: Any) -> tuple[int, int]:
+def memory(kind: str, backend: str = "auto", **options: Any) -> tuple[int, int]:
     """Growth of the peak over one pass, and the peak of the whole process, in bytes."""
     command = [sys.executable, __file__, "--print-memory", json.dumps([kind, options])]
-    output = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+    environment = {**os.environ, "FIELDCONV_BACKEND": backend}
+    output = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environment).stdout
     growth, total = map(int, output.split())
     return growth, total
 
@@ -350,6 +355,179 @@ def show_step() -> None:
     console.print(rows)
 
 
+def with_backend(backend: str, run: Callable[[], Any]) -> Callable[[], Any]:
+    def chosen() -> None:
+        os.environ["FIELDCONV_BACKEND"] = backend
+        run()
+        del os.environ["FIELDCONV_BACKEND"]
+
+    return chosen
+
+
+def show_backends() -> None:
+    rows = table(
+        "Portable torch against compiled kernels, forward and backward: time and growth of memory",
+        "", "compiled", "torch", "slower", "compiled", "torch", "larger",
+    )  # fmt: skip
+    cases: dict[str, tuple[str, dict[str, Any]]] = {
+        f"convolution, {name}": ("conv", case) for name, case in CONV.items()
+    }
+    cases["convolution, 788,000 edges"] = "conv", LARGE
+    cases["ECHO, segmentation"] = "echo", VOTES
+    cases.update({f"training step, {task}": ("step", {"task": task, **case}) for task, case in STEPS.items()})
+    for name, (kind, case) in cases.items():
+        run = PASSES[kind](baseline=False, **case)
+        with_backend("torch", run)()
+        slow, fast = race(with_backend("torch", run), with_backend("compiled", run), rounds=5, each=1)
+        much, little = (memory(kind, backend, baseline=False, **case)[0] for backend in ("torch", "compiled"))
+        times = milliseconds(fast), milliseconds(slow), f"{slow / fast:.1f} ×"
+        rows.add_row(name, *times, megabytes(little), megabytes(much), f"{much / little:.1f} ×")
+    console.print(rows)
+
+
+# The kernels once more, without the vectors of `fieldconv.ops.compiled.simd`.
+
+
+def plain_gather(sums: Any, y: Any, result: Any) -> None:
+    """y (orders, n, 2, C), in the order of the edges, to result (n, orders, rings, 2, C)."""
+    orders, count, _, channels = y.shape
+    bands = (len(sums.offsets) - 1) // count
+    total, outer, before = np.empty((3, 2, channels), y.dtype)
+    for k in range(orders):
+        for i in range(count):
+            before[:] = 0
+            for band in range(bands):
+                total[:] = 0
+                outer[:] = 0
+                for e in range(sums.offsets[i * bands + band], sums.offsets[i * bands + band + 1]):
+                    a, b, share = plain_factor(sums, e, sums.first_order + k)
+                    re, im = y[k, sums.sender[e], 0], y[k, sums.sender[e], 1]
+                    for c in range(channels):
+                        u, v = a * re[c] - b * im[c], a * im[c] + b * re[c]
+                        total[0, c] += u
+                        total[1, c] += v
+                        outer[0, c] += share * u
+                        outer[1, c] += share * v
+                result[sums.receiver[i], k, band] = before + total - outer
+                before[:] = outer
+            if sums.rings > 1:
+                result[sums.receiver[i], k, bands] = before
+
+
+def plain_scatter(sums: Any, gradient: Any, result: Any) -> None:
+    orders, count, _, channels = result.shape
+    bands = (len(sums.offsets) - 1) // count
+    for k in range(orders):
+        for i in range(count):
+            for band in range(bands):
+                inner = gradient[sums.receiver[i], k, band]
+                rise = gradient[sums.receiver[i], k, min(band + 1, sums.rings - 1)] - inner
+                for e in range(sums.offsets[i * bands + band], sums.offsets[i * bands + band + 1]):
+                    a, b, share = plain_factor(sums, e, sums.first_order + k)
+                    re, im = result[k, sums.sender[e], 0], result[k, sums.sender[e], 1]
+                    for c in range(channels):
+                        u, v = inner[0, c] + share * rise[0, c], inner[1, c] + share * rise[1, c]
+                        re[c] += a * u + b * v
+                        im[c] += a * v - b * u
+
+
+def plain_factor(sums: Any, e: int, order: int) -> Any:
+    a, b, cos, sin = sums.base[0, e], sums.base[1, e], sums.direction[0, e], sums.direction[1, e]
+    sin = sin if order > 0 else -sin
+    for _ in range(abs(order)):
+        a, b = a * cos - b * sin, a * sin + b * cos
+    return a, b, sums.fraction[e]
+
+
+def plain_vote(cast: Any, magnitudes: Any) -> None:
+    number = cast.features.dtype.type
+    cells = len(cast.kept)
+    channels, samples = magnitudes.shape[1] // cells, cast.radial_samples
+    side = 2 * samples + 2
+    half, one, two, none = number(0.5), number(1), number(2), number(0)
+    far, middle = number(samples), number(samples + 0.5)
+    votes, centre = np.empty((channels, 2 * side * side + 4), number), np.empty((channels, 2), number)
+    corner, (right, below, re, im) = np.empty(channels, np.int64), np.empty((4, channels), number)
+    for turn in range(len(cast.receiver)):
+        votes[:] = 0
+        centre[:] = 0
+        for e in range(cast.offsets[turn], cast.offsets[turn + 1]):
+            real, imag, reach = cast.factor[0, e], cast.factor[1, e], far * cast.distance[e]
+            east, north = reach * cast.direction[0, e], reach * cast.direction[1, e]
+            value, sender = cast.features[cast.sender[e]], cast.features[cast.sender[e], 2:]
+            for d in range(channels):
+                a, b = real * value[0, d] - imag * value[1, d], imag * value[0, d] + real * value[1, d]
+                x, y = east * sender[0, d] + north * sender[1, d], north * sender[0, d] - east * sender[1, d]
+                if reach * reach < half:
+                    share = max(one - two * abs(x), none) * max(one - two * abs(y), none)
+                    centre[d, 0] += share * a
+                    centre[d, 1] += share * b
+                    a, b = a - share * a, b - share * b
+                column, row = np.floor(x + middle), np.floor(y + middle)
+                right[d], below[d], re[d], im[d] = x + middle - column, y + middle - row, a, b
+                corner[d] = np.int64(2 * side * row + 2 * column)
+            for d in range(channels):
+                upper, lower, low = corner[d], corner[d] + 2 * side, below[d]
+                on = right[d] * re[d], right[d] * im[d]
+                for step, part in enumerate((re[d] - on[0], im[d] - on[1], on[0], on[1])):
+                    votes[d, upper + step] += part - low * part
+                    votes[d, lower + step] += low * part
+        p = cast.receiver[turn]
+        for d in range(channels):
+            for h in range(cells):
+                cell = centre[d] if h == cells - 1 else votes[d, cast.kept[h] : cast.kept[h] + 2]
+                cast.image[p, 2 * (d * cells + h) : 2 * (d * cells + h + 1)] = cell
+                magnitudes[p, d * cells + h] = np.sqrt(cell[0] * cell[0] + cell[1] * cell[1])
+
+
+def show_vectors() -> None:
+    """Each kernel alone, on one thread."""
+    global plain_factor
+    import numba
+
+    from fieldconv.ops import Geometry
+    from fieldconv.ops.compiled import aggregate, echo
+    from fieldconv.ops.compiled.edges import sorted_edges
+
+    plain = numba.njit(error_model="numpy", fastmath={"contract"})
+    plain_factor = plain(plain_factor)
+    rows = table("Kernels with and without the vectors of simd.py", "kernel", "without", "with", "faster")
+
+    def planar(values: Tensor) -> Any:
+        return torch.view_as_real(values).movedim(-1, -2).contiguous().numpy()
+
+    def add(name: str, without: Callable[[], Any], with_vectors: Callable[[], Any]) -> None:
+        slow, fast = race(without, with_vectors, rounds=10, each=1)
+        rows.add_row(name, milliseconds(slow), milliseconds(fast), f"{slow / fast:.1f} ×")
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    gather, scatter, vote = plain(plain_gather), plain(plain_scatter), plain(plain_vote)
+    for name, case in CONV.items():
+        geometry = Geometry.of(torus(case["vertices"], case["degree"]))
+        orders, rings = 2 * case["band_limit"] + 1, case["rings"]
+        y = torch.randn(orders, case["vertices"], case["channels"], dtype=torch.complex64)
+        options = geometry, -case["band_limit"], rings, "linear", False
+        edges = sorted_edges(geometry, case["vertices"], rings, "linear", torch.float32)
+        sums = aggregate.sums_of(edges, -case["band_limit"], rings, False)
+        found = aggregate.gather(y, *options)
+        ordered, out = planar(y[:, edges.receiver]), planar(torch.zeros_like(found))
+        add(f"aggregate, {name}", partial(gather, sums, ordered, out), partial(aggregate.gather, y, *options))
+        np.testing.assert_allclose(out, planar(found), rtol=1e-3, atol=1e-5)
+        adjoint = partial(aggregate.scatter, found, *options)
+        add(f"its adjoint, {name}", partial(scatter, sums, out, ordered), adjoint)
+    geometry = Geometry.of(torus(VOTES["vertices"], VOTES["degree"]))
+    x = torch.randn(VOTES["vertices"], VOTES["channels"], dtype=torch.complex64)
+    samples = VOTES["radial_samples"]
+    descriptors, image = echo.vote(x, geometry, samples, True)
+    cast, _ = echo.cast_of(x, geometry, image, samples, True, sized=True)
+    lengths = torch.zeros_like(descriptors).flatten(1).numpy()
+    add("ECHO votes", partial(vote, cast, lengths), partial(echo.vote, x, geometry, samples, True))
+    np.testing.assert_allclose(lengths, descriptors.flatten(1).numpy(), rtol=1e-3, atol=1e-5)
+    torch.set_num_threads(threads)
+    console.print(rows)
+
+
 def show_growth(plot: Path | None) -> None:
     base = CONV["correspondence"]
     sweeps = {
@@ -408,7 +586,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = ["conv", "rate", "echo", "step", "growth"]
+    shows = {
+        "conv": show_conv,
+        "rate": show_rate,
+        "echo": show_echo,
+        "step": show_step,
+        "backends": show_backends,
+        "vectors": show_vectors,
+    }
+    names = [*shows, "growth"]
     parser.add_argument("--tables", nargs="+", choices=names, default=names)
     parser.add_argument("--plot", type=Path, help="write the growth curves to this PNG")
     parser.add_argument("--print-memory", help=argparse.SUPPRESS)
@@ -424,7 +610,6 @@ def main() -> None:
         return print_memory(options.print_memory)
     if options.keep_memory:
         keep_freed_memory()
-    shows = {"conv": show_conv, "rate": show_rate, "echo": show_echo, "step": show_step}
     for name in options.tables:
         if name == "growth":
             show_growth(options.plot)

@@ -46,11 +46,11 @@ class Cast(NamedTuple):
 
     receiver: Any  # (n,) the order of the receivers
     offsets: Any  # (n + 1,) the first edge of each receiver, in that order
-    sender: Any  # (E,)
+    sender: Any  # (E,) where in that order the sender is
     factor: Any  # (2, E) real and imaginary part
     direction: Any  # (2, E) e^{iθ}
     distance: Any  # (E,) r/ε
-    features: Any  # (n, 4, D padded) real and imaginary part of each sender's value, and of its direction
+    features: Any  # (n, 4, D padded) of senders in order: real and imaginary part of value and direction
     kept: Any  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
     image: Any  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
     radial_samples: int
@@ -70,13 +70,8 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
     """Fill images and magnitudes of the receivers first … last; only the latter if votes are no vectors."""
     receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
     factor, direction, distance = cast.factor, cast.direction, cast.distance
-    features, kept, image, radial_samples, tiny = (
-        cast.features,
-        cast.kept,
-        cast.image,
-        cast.radial_samples,
-        cast.tiny,
-    )
+    features, kept, image = cast.features, cast.kept, cast.image
+    radial_samples, tiny = cast.radial_samples, cast.tiny
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
     channels = magnitudes.shape[1] // cells
@@ -158,13 +153,8 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
     """
     receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
     factor, direction, distance = cast.factor, cast.direction, cast.distance
-    features, kept, image, radial_samples, tiny = (
-        cast.features,
-        cast.kept,
-        cast.image,
-        cast.radial_samples,
-        cast.tiny,
-    )
+    features, kept, image = cast.features, cast.kept, cast.image
+    radial_samples, tiny = cast.radial_samples, cast.tiny
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
     channels = gradient.shape[1] // cells
@@ -242,11 +232,11 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
 
 
 @kernel
-def _fill(x: Any, tiny: Any, sized: bool, vector: bool, result: Any) -> None:
+def _fill(x: Any, receiver: Any, tiny: Any, sized: bool, vector: bool, result: Any) -> None:
     channels = x.shape[1] // 2
     one, none = x.dtype.type(1), x.dtype.type(0)
     for row in range(len(x)):
-        here, real, imag = x[row], result[row, 2, :channels], result[row, 3, :channels]
+        here, real, imag = x[receiver[row]], result[row, 2, :channels], result[row, 3, :channels]
         directions(here, tiny, real, imag)
         for i in range(channels):
             size = here[2 * i] * real[i] + here[2 * i + 1] * imag[i] if sized else one
@@ -254,12 +244,12 @@ def _fill(x: Any, tiny: Any, sized: bool, vector: bool, result: Any) -> None:
             result[row, 1, i] = size * imag[i] if vector else none
 
 
-def _features(x: Tensor, sized: bool, vector: bool) -> NDArray[Any]:
-    """(n, 4, D padded): the values that are cast as votes, of length 1 unless sized, and the directions."""
+def _features(x: Tensor, edges: Edges, sized: bool, vector: bool) -> NDArray[Any]:
+    """Return the values to be cast as votes, of length 1 unless ``sized``; see `Cast`."""
     numbers = floats(x)
     count, channels = x.shape
     result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
-    _fill(_rows(numbers), smallest(x), sized, vector, result)
+    _fill(_rows(numbers), edges.receiver, smallest(x), sized, vector, result)
     return result
 
 
@@ -267,9 +257,10 @@ def _rows(values: NDArray[Any]) -> NDArray[Any]:
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
 
-def _cast(
+def cast_of(
     x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
 ) -> tuple[Cast, Edges]:
+    """Return the votes of the features, of length 1 unless ``sized``, and the sorted edges."""
     edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
     factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
     cast = Cast(
@@ -279,7 +270,7 @@ def _cast(
         factor,
         edges.direction,
         edges.distance,
-        _features(x, sized, vector),
+        _features(x, edges, sized, vector),
         2 * np.array(disc_cells(radial_samples)),
         _rows(floats(image)),
         radial_samples,
@@ -292,7 +283,7 @@ def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tu
     """Return descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are lengths of."""
     descriptors = x.real.new_empty(*x.shape, len(disc_cells(radial_samples)))
     image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
-    cast, edges = _cast(x, geometry, image, radial_samples, vector, sized=True)
+    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=True)
     out = _rows(descriptors.numpy())
     run_blocks(lambda first, last: _vote(first, last, cast, out), edges.receiver_blocks(4 * num_threads()))
     return descriptors, image
@@ -302,7 +293,7 @@ def vote_backward(
     x: Tensor, gradient: Tensor, image: Tensor, geometry: Geometry, radial_samples: int, vector: bool
 ) -> Tensor:
     """Return the gradient with respect to x."""
-    cast, edges = _cast(x, geometry, image, radial_samples, vector, sized=False)
+    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=False)
     coming = _rows(gradient.contiguous().numpy())
     blocks = edges.receiver_blocks(SUMS)
     results = np.zeros((len(blocks), len(x), 2, cast.features.shape[2]), cast.features.dtype)
@@ -314,4 +305,5 @@ def vote_backward(
     result = results.sum(axis=0)
     along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
     real, imag = torch.from_numpy(cast.features[:, 2:, :channels]).unbind(1)
-    return torch.complex(real * along - imag * about, imag * along + real * about)
+    found = torch.complex(real * along - imag * about, imag * along + real * about)
+    return torch.empty_like(found).index_copy_(0, torch.from_numpy(edges.receiver).long(), found)

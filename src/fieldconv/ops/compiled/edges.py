@@ -1,4 +1,4 @@
-"""A surface's edges as the CPU kernels want them, worked out once and shared by all layers."""
+"""A surface's edges in the order in which the kernels read them, sorted once and shared by all layers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Edges:
     bands: int  # pairs of neighbouring rings, at least 1
     receiver: NDArray[np.int32]  # (n,) the order of the receivers
     offsets: NDArray[np.int64]  # (n · bands + 1,) first edge of every receiver in that order, and band
-    sender: NDArray[np.int32]
+    sender: NDArray[np.int32]  # (E,) where in that order the sender of each edge is
     transport: NDArray[Any]  # (2, E + PADDING) w e^{iφ}, real and imaginary parts
     direction: NDArray[Any]  # (2, E + PADDING) e^{iθ}
     fraction: NDArray[Any]  # (E + PADDING,) τ, the share of the outer ring
@@ -40,7 +40,7 @@ class Edges:
     longest: int  # edges of the busiest receiver
 
     def receiver_blocks(self, blocks: int) -> list[tuple[int, int]]:
-        """At most so many ranges of receivers, with about equally many edges."""
+        """Return at most so many ranges of receivers, with about equally many edges in each."""
         starts = self.offsets[:: self.bands]
         receivers = len(starts) - 1
         cuts = np.searchsorted(starts, np.linspace(0, starts[-1], blocks + 1)[1:-1])
@@ -50,7 +50,7 @@ class Edges:
 
 @kernel
 def _counting_sort(row: Any, rows: int) -> Any:
-    """Where each row begins, and the items in order of their rows."""
+    """Return where each row begins, and the items in order of their rows."""
     offsets = np.zeros(rows + 1, np.int64)
     for item in range(len(row)):
         offsets[row[item] + 1] += 1
@@ -67,7 +67,7 @@ def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: t
     geometry.check_points(receivers)
     ends: NDArray[np.int64] = geometry.edge_index.numpy()
     graph = csr_matrix((np.ones(ends.shape[1], np.int8), (ends[1], ends[0])), shape=(receivers, receivers))
-    receiver = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    receiver = np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True))
     rank = np.empty(receivers, np.int64)
     rank[receiver] = np.arange(receivers)
 
@@ -87,7 +87,7 @@ def _sort(geometry: Geometry, receivers: int, rings: int, spacing: Any, dtype: t
         bands,
         receiver,
         offsets,
-        ends[0].astype(np.int32)[order],
+        rank.astype(np.int32)[ends[0][order]],
         split(geometry.weight * geometry.transport),
         split(geometry.direction()),
         real(fraction),

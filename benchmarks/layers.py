@@ -246,7 +246,8 @@ def memory(kind: str, backend: str = "auto", **options: Any) -> tuple[int, int]:
     """Growth of the peak over one pass, and the peak of the whole process, in bytes."""
     command = [sys.executable, __file__, "--print-memory", json.dumps([kind, options])]
     environment = {**os.environ, "FIELDCONV_BACKEND": backend}
-    output = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environment).stdout
+    ran = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environment)
+    output = ran.stdout
     growth, total = map(int, output.split())
     return growth, total
 

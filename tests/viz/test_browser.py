@@ -324,5 +324,5 @@ def test_large_meshes_turn_smoothly(browser: Browser, tmp_path: Path) -> None:
     print(f"\n{size:.1f} MB, first picture {first:.2f} s, {1000 / frame:.0f} frames a second")
     assert size < 6
     assert first < 20
-    assert frame < 150  # 50 on a quiet machine: at least 20 frames a second
+    assert frame < 150  # 50 would be 20 frames a second; the machine may be busy
     assert browser.errors == []

@@ -5,8 +5,11 @@ loads each: page 14.6 MB against 1.9 MB (5.3 MB if the vertices are in random or
 8-11 s against 1.2-7.5 s; a frame of a turn 2.8-5.2 s against 0.4-0.6 s.
 
 Since then viewer.js draws fewer faces while things move, with light at vertices only, where the computer is
-slow: 200,000 vertices turn at 20 to 36 frames a second on two busy cores without a graphics card, against
-3 to 4 with all faces. At rest all faces are drawn. Not measured with a graphics card.
+slow; at rest all faces are drawn. 200,000 vertices, two cores without a graphics card, turns of 30 frames,
+frames a second as means of a turn: six turns each, old and new viewer by turns, at a load of 17 to 19:
+numbers 2.0 (1.5-3.1) before, 12.4 (6.6-17.7) now; classes 2.0 (1.5-2.5) and 15.5 (6.6-23.6). At a load of
+4 to 6, twelve turns: 12 to 31, eight of them above 20. Not measured on an idle machine, nor with a graphics
+card.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def filters(
     mesh: Path | None = None,
     out: Path | None = None,
     most: int = 16,
-    up: Literal["x", "y", "z"] = "y",
+    up: Literal["x", "y", "z"] | None = None,
 ) -> None:
     """Write a page of a network's learned filters and, with a mesh, what each block responds to on it.
 
@@ -25,7 +25,7 @@ def filters(
         mesh: Mesh to apply the network to.
         out: Page to write; filters.html in the run's folder if not given.
         most: At most this many input and output channels of each convolution.
-        up: Axis that points up at first.
+        up: Axis that points up at first; guessed from the mesh if not given.
     """
     from fieldconv.training.report import write_filters
 

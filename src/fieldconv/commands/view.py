@@ -26,7 +26,7 @@ def view(
     disc: int | None = None,
     radius: float = 0.2,
     run: Path | None = None,
-    up: Axis = "y",
+    up: Axis | None = None,
     out: Path | None = None,
     png: Path | None = None,
     open: bool = True,
@@ -51,7 +51,7 @@ def view(
         disc: Show the geodesic disc of this vertex, on the mesh scaled to unit area.
         radius: Radius of the disc.
         run: Run folder whose network predicts the meshes.
-        up: Axis that points up at first.
+        up: Axis that points up at first; guessed from the shapes if not given.
         out: Page to write; named after the first mesh, in the current folder, if not given.
         png: Write a static picture too; without --out, nothing but the picture.
         open: Open the page in the browser.

@@ -118,6 +118,8 @@ class Network(nn.Module):
         What it is trained for; set by training, kept in checkpoints.
     density : int or None
         Samples on a typical training shape; set by training, kept in checkpoints.
+    source : str
+        Name of the folder it was read from.
 
     Examples
     --------
@@ -150,6 +152,7 @@ class Network(nn.Module):
         self.class_names: tuple[str, ...] = ()
         self.template: Mesh | None = None
         self.density: int | None = None
+        self.source = ""
 
     def surface_settings(self, samples: int | None = None) -> SurfaceSettings:
         """Return how a mesh is prepared for this network, however dense it is.

@@ -147,7 +147,13 @@ class Correspondence(LabelTask):
             everything.append(errors)
             own = summarise_errors(errors)
             shapes.append(
-                {"name": surface.name, "within_0.05": own.within, "exact": own.exact, "mean_error": own.mean}
+                {
+                    "name": surface.name,
+                    "vertices": len(truth),
+                    "within_0.05": own.within,
+                    "exact": own.exact,
+                    "mean_error": own.mean,
+                }
             )
         errors = np.concatenate(everything)
         total = summarise_errors(errors)

@@ -250,7 +250,8 @@ class Matching(Task):
                     known = [signature(baseline, basis)[sample] for baseline in self.baselines]
                     kept[surface.name] = [network(surface), *map(torch.from_numpy, known)]
             described = [kept[surface.name] for surface in surfaces]
-            record: dict[str, Any] = {"name": f"{pair.scene.name} → {pair.model.name}"}
+            name_of_pair = f"{pair.scene.name} → {pair.model.name}"
+            record: dict[str, Any] = {"name": name_of_pair, "vertices": pair.scene.num_vertices}
             for name, scene, model in zip(names, *described, strict=True):
                 result = compare(scene, model, pair.matches)
                 precisions[name].append(result.precision.mean(0))
@@ -278,7 +279,7 @@ class Matching(Task):
         return np.asarray(cKDTree(other.descriptors).query(one.descriptors)[1], np.int64)
 
     def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
-        """Return the rank of the first right match of each scene vertex, as a share of all candidates."""
+        """Return the rank of the first right match of each scene vertex, in percent of all candidates."""
         pair = data[index]
         scene, target = (outputs(surface).double().numpy() for surface in (pair.scene, pair.model))
         right = np.zeros((len(scene), len(target)), dtype=bool)
@@ -286,9 +287,10 @@ class Matching(Task):
         asked = right.any(axis=1)
         squared = (scene[asked] ** 2).sum(1)[:, None] - 2 * scene[asked] @ target.T + (target**2).sum(1)
         rank = np.full(len(scene), np.nan)
-        rank[asked] = (precision_recall(squared, right[asked]).first - 1) / max(len(target) - 1, 1)
+        first = precision_recall(squared, right[asked]).first
+        rank[asked] = 100 * (first - 1) / max(len(target) - 1, 1)
         at_vertices = rank[pair.scene.vertex_sample[:, 0].numpy()]
-        name = "Rank of the first right match, as a share of all"
+        name = "First right match, place in the list in % of all"
         return [VertexValues(name=name, key="rank", kind="error", values=at_vertices)]
 
 

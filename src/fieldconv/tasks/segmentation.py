@@ -163,7 +163,12 @@ class Segmentation(LabelTask):
             by_area += confusion(truth, predicted, classes, surface.vertex_area.numpy())
             iou = intersection_over_union(own)
             shapes.append(
-                {"name": surface.name, "accuracy": accuracy(own), "mean_iou": float(np.nanmean(iou))}
+                {
+                    "name": surface.name,
+                    "vertices": len(truth),
+                    "accuracy": accuracy(own),
+                    "mean_iou": float(np.nanmean(iou)),
+                }
             )
         iou = intersection_over_union(on_vertices)
         return Evaluation(

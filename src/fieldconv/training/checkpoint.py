@@ -88,6 +88,7 @@ def load(source: str | Path) -> Network:
         first = str(error).splitlines()[1].strip() if "\n" in str(error) else str(error)
         raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first}") from None
     model.task, model.class_names = config["task"], tuple(config["class_names"])
+    model.source = folder.resolve().name
     density = config.get("density")
     model.density = density if isinstance(density, int) and density > 0 else None
     if (folder / TEMPLATE).is_file():

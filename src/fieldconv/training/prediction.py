@@ -60,7 +60,8 @@ def predict(
         found = _back(found, repair.new_vertex)
     found = replace(found, mesh=mesh)
     if out is not None:
-        task.write(found, Path(out), name or mesh.name or "mesh", descriptors=descriptors)
+        about = {"run": model.source, "note": task.note(found)}
+        task.write(found, Path(out), name or mesh.name or "mesh", descriptors=descriptors, about=about)
     return found
 
 

@@ -105,7 +105,7 @@ def write_filters(
     *,
     mesh: str | Path | None = None,
     most: int = 16,
-    up: str = "y",
+    up: str | None = None,
 ) -> Path:
     """Write a page of a network's filters and, with a mesh, of what each block responds to on it.
 

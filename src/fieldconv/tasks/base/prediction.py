@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,6 +104,7 @@ def write_prediction(
     name: str,
     *,
     descriptors: bool = True,
+    about: Mapping[str, str] | None = None,
 ) -> None:
     """Write what was found about a mesh: arrays, a table of its vertices, and a coloured mesh.
 
@@ -115,6 +116,8 @@ def write_prediction(
     folder, name : path, str
         Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.ply``, ``.probabilities.npy`` and
         ``.descriptors.npy``, as far as there is something to write.
+    about : mapping of str to str, optional
+        Texts for pages that show the mesh: the run, a note, the axis that points up.
     """
     folder = Path(folder)
     if descriptors and found.descriptors is not None:
@@ -134,7 +137,7 @@ def write_prediction(
         mesh = Mesh(
             found.mesh.vertices, found.mesh.faces, name, colours, vertex_data=dict(found.mesh.vertex_data)
         )
-        write_shape(folder / f"{name}.ply", mesh, shown)
+        write_shape(folder / f"{name}.ply", mesh, shown, about=about)
 
 
 def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -> None:

@@ -295,7 +295,8 @@ class Task:
         shapes = []
         for surface in follow(data):
             found = self.decode(network(surface), surface)
-            shapes.append({"name": surface.name, **self.measure(found, surface)})
+            own = {"name": surface.name, "vertices": surface.num_vertices}
+            shapes.append({**own, **self.measure(found, surface)})
         keys = [metric.key for metric in self.metrics if shapes and metric.key in shapes[0]]
         metrics = {key: float(np.mean([shape[key] for shape in shapes])) for key in keys}
         return Evaluation(self.name, metrics, shapes, class_names=tuple(data.class_names))
@@ -339,9 +340,17 @@ class Task:
         """Return the columns of a mesh in predictions.csv; empty if there is no such table."""
         return {}
 
-    def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
-        """Write the files of a prediction."""
-        write_prediction(found, self.show(found), folder, name, descriptors=descriptors)
+    def write(
+        self,
+        found: Prediction,
+        folder: Path,
+        name: str,
+        *,
+        descriptors: bool = True,
+        about: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the files of a prediction; ``about`` says for pages where it comes from."""
+        write_prediction(found, self.show(found), folder, name, descriptors=descriptors, about=about)
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
         """Return (V,) the vertex of the other mesh at each vertex of the first."""

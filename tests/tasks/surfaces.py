@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def three_vertices() -> tuple[Any, Tensor]:
-    """Two vertices are samples; the third reads 0.4 of the first, which is very sure, and 0.6 of the other."""
+    """Two vertices are samples; the third reads 0.4 of the first, very sure one and 0.6 of the other."""
     surface = flat_surface(2)
     surface.vertex_sample = torch.tensor([[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 0]])
     surface.vertex_weight = torch.tensor([[1.0, 0, 0, 0], [1, 0, 0, 0], [0.4, 0.6, 0, 0]])

@@ -45,6 +45,11 @@ def test_every_setting_and_the_geometry_count(cache, mesh):
         SurfaceSettings(radius=0.3, samples=50, solver="heat"),
     ]
     assert not any(cache.has(mesh, other) for other in others)
+    basis = SurfaceSettings(samples=50, operators=("eigenbasis", "eigengradients"), eigenfunctions=10)
+    assert cache.surface(mesh, basis).eigenfunctions.shape == (50, 10)
+    wider = SurfaceSettings(samples=50, operators=("eigenbasis", "eigengradients"), eigenfunctions=12)
+    assert cache.surface(mesh, wider).eigenfunctions.shape == (50, 12)
+    assert cache.surface(mesh, wider).eigengradients.shape == (50, 12)
     moved = mesh.vertices.copy()
     moved[5, 0] = np.nextafter(moved[5, 0], 9)
     assert not cache.has(Mesh(moved, mesh.faces), SETTINGS)

@@ -7,7 +7,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 import shapes
-from fieldconv.geometry.geodesics import geodesic_discs, tangent_frames
+from fieldconv.geometry.geodesics import charts, geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface import Surface, ToSurface
 
@@ -52,6 +52,113 @@ def test_edges_are_the_discs_of_the_full_mesh(sphere):
     expected = discs.distance * np.exp(1j * discs.angle)
     np.testing.assert_allclose(surface.log.numpy(), expected[chosen], atol=1e-6)
     np.testing.assert_allclose(surface.transport.numpy(), np.exp(1j * discs.transport[chosen]), atol=1e-6)
+
+
+def across(surface):
+    return torch.linalg.cross(surface.normal, surface.frame)
+
+
+def in_frames(surface, vectors):
+    """(n,) complex: the tangential part of vectors in space, (n, 3), in the tangent frames."""
+    return torch.complex((vectors * surface.frame).sum(1), (vectors * across(surface)).sum(1))
+
+
+@pytest.mark.parametrize("samples", [None, 60])
+def test_discs_of_a_plane_are_plain_algebra(samples):
+    """log_q p is the step from q to p, transport keeps vectors, weights are shares of the ball around p."""
+    rng = np.random.default_rng(0)
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    vertices, faces = shapes.plane(200)
+    surface = Surface.from_mesh(Mesh(vertices @ turn.T, faces), radius=0.25, samples=samples)
+    q, p = surface.edge_index
+    distance = torch.cdist(surface.pos, surface.pos)
+    assert set(zip(q.tolist(), p.tolist(), strict=True)) == set(
+        map(tuple, (distance <= 0.25).nonzero().tolist())
+    )
+    step = surface.pos[p] - surface.pos[q]
+    seen = torch.complex((step * surface.frame[q]).sum(1), (step * across(surface)[q]).sum(1))
+    torch.testing.assert_close(surface.log, seen, atol=1e-6, rtol=1e-5)
+    # Any vector of the plane, in the frames of q and of p.
+    arrow = in_frames(surface, torch.from_numpy(turn[:, 0] + 2 * turn[:, 1]).float())
+    torch.testing.assert_close(surface.transport * arrow[q], arrow[p], atol=1e-5, rtol=1e-5)
+    for k in range(surface.num_nodes):
+        senders = q[p == k]
+        torch.testing.assert_close(
+            surface.weight[p == k], surface.area[senders] / surface.area[senders].sum()
+        )
+    assert surface.area.std() > 0.1 * surface.area.mean()  # so that it matters whose ball it is
+
+
+def test_discs_of_a_cylinder_are_those_of_the_plane_it_was_rolled_from():
+    mesh = Mesh(*shapes.cylinder())
+    chart, around = shapes.cylinder_chart()
+    size = mesh.area**-0.5
+    surface = Surface.from_mesh(mesh, radius=0.15)
+    step = chart[:, None] - chart[None]
+    step[..., 0] -= around * np.round(step[..., 0] / around)
+    step = size * (step[..., 0] + 1j * step[..., 1])
+    edge = -step[np.arange(len(chart)), charts(mesh).frame_vertex]  # from a vertex along its frame
+    frame = edge / abs(edge)
+    q, p = surface.edge_index.numpy()
+    np.testing.assert_allclose(surface.log.numpy(), step[p, q] / frame[q], atol=1e-6)
+    np.testing.assert_allclose(surface.transport.numpy(), frame[q] / frame[p], atol=1e-5)
+
+
+def test_discs_of_a_sphere_are_great_circles(sphere):
+    """Angles and vectors of the smooth sphere, within what triangles allow."""
+    surface = Surface.from_mesh(sphere, radius=0.2)
+    q, p = surface.edge_index
+    apart = q != p
+    q, p = q[apart], p[apart]
+    size = 1 / np.sqrt(4 * np.pi)
+    one, other = (torch.from_numpy(sphere.vertices).float()[k] for k in (q, p))
+    angle = torch.linalg.cross(one, other).norm(dim=1).atan2((one * other).sum(1))
+    forward = torch.nn.functional.normalize(other - (one * other).sum(1, keepdim=True) * one, dim=1)
+
+    def seen(k, vectors):
+        return torch.complex((vectors * surface.frame[k]).sum(1), (vectors * across(surface)[k]).sum(1))
+
+    expected = size * angle * seen(q, forward)
+    assert (surface.log[apart] - expected).abs().max() < 0.03 * 0.2
+    # Along a great circle its direction is carried to its direction, and what is left of it to what is left.
+    arrived = torch.nn.functional.normalize((one * other).sum(1, keepdim=True) * other - one, dim=1)
+    left = torch.linalg.cross(one, forward), torch.linalg.cross(other, arrived)
+    for there, here in ((forward, arrived), left):
+        carried = surface.transport[apart] * seen(q, there)
+        assert (carried - seen(p, here)).abs().max() < 0.05
+
+
+def test_samples_of_a_plane_own_what_is_nearest():
+    """Area of every vertex goes to the nearest sample, from which it also reads first."""
+    mesh = Mesh(*shapes.plane(400))
+    surface = Surface.from_mesh(mesh, samples=40)
+    distance = np.linalg.norm(mesh.vertices[:, None] - mesh.vertices[surface.sample][None], axis=2)
+    nearest = distance.argmin(1)
+    clear = np.diff(np.partition(distance, 1, axis=1)[:, :2], axis=1)[:, 0] > 1e-9
+    assert (surface.vertex_sample[:, 0].numpy() == nearest)[clear].all()
+    area = np.bincount(nearest, mesh.vertex_areas, minlength=40)
+    np.testing.assert_allclose(surface.area, area, rtol=1e-4)
+    assert np.array_equal(np.sort(surface.sample), surface.sample.numpy())
+    np.testing.assert_allclose(surface.pos, mesh.normalised().vertices[surface.sample], atol=1e-6)
+
+
+def test_interpolates_linear_functions_and_constant_vectors_on_a_plane():
+    """Where samples surround a vertex; everywhere, a constant stays what it is."""
+    mesh = Mesh(*shapes.plane(400))
+    surface = Surface.from_mesh(mesh, samples=80)
+    frames, normals = tangent_frames(mesh)
+    arrow = np.array([0.6, -0.8, 0])
+    at_vertices = frames @ arrow + 1j * (np.cross(normals, frames) @ arrow)
+    given = torch.from_numpy(at_vertices[surface.sample]).to(torch.complex64)
+    np.testing.assert_allclose(surface.interpolate(given), at_vertices, atol=1e-5)
+    both = torch.stack([given, 2j * given], 1)
+    np.testing.assert_allclose(
+        surface.interpolate(both), np.stack([at_vertices, 2j * at_vertices], 1), atol=1e-5
+    )
+    inner = (np.abs(mesh.vertices[:, :2] - 0.5) < 0.3).all(1)
+    height = surface.interpolate(surface.pos @ torch.tensor([1.0, 2.0, 0.0])).numpy()
+    expected = (mesh.normalised().vertices @ [1.0, 2.0, 0.0])[inner]
+    assert np.abs(height[inner] - expected).mean() < 0.01
 
 
 def test_interpolates_scalars_and_tangent_vectors(sphere):

@@ -57,15 +57,20 @@ def wrapped(angle):  # type: ignore[no-untyped-def]
     return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
 
 
+PAIR = np.dtype(
+    [("target", np.int64), ("distance", np.float64), ("angle", np.float64), ("transport", np.float64)],
+    align=True,
+)
+
+
 @kernel
-def with_room(targets, values, used, more):  # type: ignore[no-untyped-def]
-    """The growing results of a block of discs, (n,) and (3, n), with room for ``more`` after the ``used``."""
-    if used + more <= len(targets):
-        return targets, values
-    larger_targets = np.empty(2 * len(targets) + more, np.int64)
-    larger_values = np.empty((3, len(larger_targets)))
-    larger_targets[:used], larger_values[:, :used] = targets[:used], values[:, :used]
-    return larger_targets, larger_values
+def with_room(records, used, more):  # type: ignore[no-untyped-def]
+    """Return the records, in a larger array if there is no room for ``more`` after the ``used``."""
+    if used + more <= len(records):
+        return records
+    larger = np.empty(2 * len(records) + more, records.dtype)
+    larger[:used] = records[:used]
+    return larger
 
 
 def symmetric(discs: Discs) -> Discs:
@@ -76,7 +81,12 @@ def symmetric(discs: Discs) -> Discs:
     count = max(discs.sources.max(initial=-1), discs.targets.max(initial=-1)) + 1
     row_of = np.full(count, -1)
     row_of[discs.sources] = np.arange(len(discs.sources))
-    return Discs(discs.sources, *_mutual(row_of, *vars(discs).values()))
+    return Discs(
+        discs.sources,
+        *_mutual(
+            row_of, discs.sources, discs.offsets, discs.targets, discs.distance, discs.angle, discs.transport
+        ),
+    )
 
 
 @kernel

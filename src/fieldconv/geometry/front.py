@@ -12,18 +12,40 @@ from __future__ import annotations
 import numpy as np
 
 from .._compiled import kernel
-from .discs import with_room, wrapped
+from .charts import beside
+from .discs import PAIR, with_room, wrapped
+from .heap import ENTRY, push, remove_first
 from .mesh import Mesh
 
 SLIVERS = 0.25  # share of triangles with an angle above 135° beyond which too many paths are missed
 WORTH = 1e-9  # an improvement by less than this part is rounding, and not followed up
 
 # What a vertex knows of a triangle in which it may improve a target with the help of the third vertex.
-LENGTH = 0  # of the edge to the target
-EDGE, HALF = 1, 2  # length of the edge to the helper, and half its inverse
-ALONG, HEIGHT = 3, 4  # where the target is over that edge
-DIRECTION = 5  # angle θ of the edge to the target
-OVER, OVER_HELPER = 6, 7  # transports φ to the target, from the vertex and from the helper
+UPDATE = np.dtype(
+    [
+        ("target", np.int64),
+        ("helper", np.int64),
+        ("length", np.float64),  # of the edge to the target
+        ("edge", np.float64),  # length of the edge to the helper …
+        ("half", np.float64),  # … and half its inverse
+        ("along", np.float64),  # where the target is over that edge
+        ("height", np.float64),
+        ("direction", np.float64),  # angle θ of the edge to the target
+        ("over", np.float64),  # transport φ along the edge to the target, from the vertex …
+        ("over_helper", np.float64),  # … and from the helper
+    ],
+    align=True,
+)
+# What is known of each vertex, for the present source.
+REACHED = np.dtype(
+    [
+        ("distance", np.float64),
+        ("angle", np.float64),
+        ("carried", np.float64),  # transport from the source
+        ("taken", np.bool_),  # whether it has told its neighbours
+    ],
+    align=True,
+)
 
 
 def suits_front(mesh: Mesh) -> bool:
@@ -44,145 +66,116 @@ def suits_front(mesh: Mesh) -> bool:
 
 @kernel
 def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
-    """Discs of some sources: number of targets of each, targets, distance, angle and transport of all."""
-    offsets = chart.corner_offsets
-    vertices = len(offsets) - 1
-    target_of, helper_of, table = _updates(chart)
-
-    distance = np.full(vertices, np.inf)
-    angle, carried = np.zeros(vertices), np.zeros(vertices)
-    reached, seen = np.zeros(vertices, np.bool_), np.empty(vertices, np.int64)
-    heap_key, heap_vertex = np.empty(256), np.empty(256, np.int64)
-    counts = np.zeros(len(sources), np.int64)
-    targets, values = np.empty(1024, np.int64), np.empty((3, 1024))
-    pairs = 0
+    """Discs of some sources: the number of pairs of each, and all pairs."""
+    first_corner = chart.first_corner
+    updates = _updates(chart)
+    reached, seen = np.empty(len(chart.vertices), REACHED), np.empty(len(chart.vertices), np.int64)
+    for vertex in range(len(reached)):
+        reached[vertex].distance, reached[vertex].taken = np.inf, False
+    heap = np.empty(256, ENTRY)
+    counts, pairs, count = np.zeros(len(sources), np.int64), np.empty(1024, PAIR), 0
     for number in range(len(sources)):
         source = sources[number]
-        distance[source] = angle[source] = carried[source] = 0.0
+        start = reached[source]
+        start.distance = start.angle = start.carried = 0.0
         seen[0], seen_count = source, 1
-        heap_key[0], heap_vertex[0], heap_size = 0.0, source, 1
+        heap[0].key, heap[0].item, heap_size = 0.0, source, 1
         while heap_size > 0:
-            key, vertex = heap_key[0], heap_vertex[0]
+            key, vertex = heap[0].key, heap[0].item
+            remove_first(heap, heap_size)
             heap_size -= 1
-            _sift_down(heap_key, heap_vertex, heap_size)
-            if key > distance[vertex]:
+            here = reached[vertex]
+            if key > here.distance:
                 continue  # a shorter path was found since
-            reached[vertex] = True
-            known = key * key
-            for update in range(2 * offsets[vertex], 2 * offsets[vertex + 1]):
-                target, helper = target_of[update], helper_of[update]
-                if target == source:
+            here.taken = True
+            begin, end = 2 * first_corner[vertex], 2 * first_corner[vertex + 1]
+            heap = with_room(heap, heap_size, end - begin)
+            for place in range(begin, end):
+                update = updates[place]
+                if update.target == source:
                     continue
-                row = table[update]
-                edge, along, height = row[EDGE], row[ALONG], row[HEIGHT]
-                limit = distance[target] * (1 - WORTH)
-                best, across = key + row[LENGTH], False
-                if reached[helper] and vertex != source and helper != source:
-                    # In the plane of the triangle: the edge from this vertex to the helper, the target above,
-                    # and the source below.
-                    at = (known - distance[helper] ** 2) * row[HALF] + edge / 2
-                    below = np.sqrt(max(known - at * at, 0.0))
-                    straight = (along - at) ** 2 + (height + below) ** 2
+                target, helper = reached[update.target], reached[update.helper]
+                limit = target.distance * (1 - WORTH)
+                best, across = key + update.length, False
+                if helper.taken and vertex != source and update.helper != source:
+                    at, below, straight = _seen_from_source(update, key, helper.distance)
                     if straight < min(limit, best) ** 2 and below > 0:
-                        crossing = at + (along - at) * below / (below + height)
-                        if 0 <= crossing <= edge:
+                        crossing = at + (update.along - at) * below / (below + update.height)
+                        if 0 <= crossing <= update.edge:
                             best, across = np.sqrt(straight), True
                 if best > radius or best >= limit:
                     continue
+                turned = here.carried + update.over
                 if across:
-                    # Seen from the source: the part of the angle between the two that lies before the target.
-                    x, y = along - at, height + below
-                    part = np.arctan2(x * below + y * at, y * below - x * at)
-                    part /= np.arctan2(edge * below, below * below - (edge - at) * at)
-                    outgoing = angle[vertex] + part * wrapped(angle[helper] - angle[vertex])
-                    turned = carried[vertex] + row[OVER]
-                    turned += part * wrapped(carried[helper] + row[OVER_HELPER] - turned)
+                    part = _part_before_target(update, at, below)
+                    outgoing = here.angle + part * wrapped(helper.angle - here.angle)
+                    turned += part * wrapped(helper.carried + update.over_helper - turned)
                 else:
-                    outgoing = row[DIRECTION] if vertex == source else angle[vertex]
-                    turned = carried[vertex] + row[OVER]
-                if distance[target] == np.inf:
-                    seen[seen_count] = target
+                    outgoing = update.direction if vertex == source else here.angle
+                if target.distance == np.inf:
+                    seen[seen_count] = update.target
                     seen_count += 1
-                distance[target], angle[target], carried[target] = best, outgoing, turned
-                if heap_size == len(heap_key):
-                    more_key, more_vertex = np.empty(2 * heap_size), np.empty(2 * heap_size, np.int64)
-                    more_key[:heap_size], more_vertex[:heap_size] = heap_key, heap_vertex
-                    heap_key, heap_vertex = more_key, more_vertex
-                _sift_up(heap_key, heap_vertex, heap_size, best, target)
+                target.distance, target.angle, target.carried = best, outgoing, turned
+                push(heap, heap_size, best, update.target)
                 heap_size += 1
 
-        found = np.sort(seen[:seen_count])
-        targets, values = with_room(targets, values, pairs, seen_count)
-        before = pairs
-        for target in found:
-            if wanted[target]:
-                targets[pairs] = target
-                values[0, pairs] = distance[target]
-                values[1, pairs], values[2, pairs] = wrapped(angle[target]), wrapped(carried[target])
-                pairs += 1
-            distance[target] = np.inf
-            reached[target] = False
-        counts[number] = pairs - before
-    return (
-        counts, targets[:pairs].copy(), values[0, :pairs].copy(), values[1, :pairs].copy(),
-        values[2, :pairs].copy(),
-    )  # fmt: skip
+        pairs = with_room(pairs, count, seen_count)
+        before = count
+        for target_vertex in np.sort(seen[:seen_count]):
+            end_point = reached[target_vertex]
+            if wanted[target_vertex]:
+                pair = pairs[count]
+                pair.target, pair.distance = target_vertex, end_point.distance
+                pair.angle, pair.transport = wrapped(end_point.angle), wrapped(end_point.carried)
+                count += 1
+            end_point.distance, end_point.taken = np.inf, False
+        counts[number] = count - before
+    return counts, pairs[:count].copy()
+
+
+@kernel
+def _seen_from_source(update, distance, helper_distance):  # type: ignore[no-untyped-def]
+    """Where the source is below the edge from vertex to helper, and the square of its way to the target.
+
+    In the plane of the triangle, with the target above that edge: (at, −below).
+    """
+    known = distance * distance
+    at = (known - helper_distance**2) * update.half + update.edge / 2
+    below = np.sqrt(max(known - at * at, 0.0))
+    return at, below, (update.along - at) ** 2 + (update.height + below) ** 2
+
+
+@kernel
+def _part_before_target(update, at, below):  # type: ignore[no-untyped-def]
+    """Seen from the source: the part of the angle from vertex to helper that lies before the target."""
+    x, y = update.along - at, update.height + below
+    part = np.arctan2(x * below + y * at, y * below - x * at)
+    return part / np.arctan2(update.edge * below, below * below - (update.edge - at) * at)
 
 
 @kernel
 def _updates(chart):  # type: ignore[no-untyped-def]
-    """What each vertex may tell its neighbours, twice for every corner: target, helper, row of numbers."""
-    count = len(chart.corners)
-    vertex_of = chart.faces.ravel()
-    target_of, helper_of = np.empty(2 * count, np.int64), np.empty(2 * count, np.int64)
-    table = np.empty((2 * count, 8))
-    for slot in range(count):
-        corner = chart.corners[slot]
-        base = corner - corner % 3
-        first, second = base + (corner - base + 1) % 3, base + (corner - base + 2) % 3
+    """What each vertex may tell its neighbours, two records for each of its corners."""
+    corners = chart.corners
+    updates = np.empty(2 * len(corners), UPDATE)
+    for slot in range(len(corners)):
+        corner = chart.corners_of[slot]
         for side in range(2):
-            target, helper = (first, second) if side == 0 else (second, first)
-            edge = chart.facing_length[target]
-            along = chart.apex_along[target] if side == 1 else 1 - chart.apex_along[target]
-            update = 2 * slot + side
-            target_of[update], helper_of[update] = vertex_of[target], vertex_of[helper]
-            row = table[update]
-            row[LENGTH], row[EDGE], row[HALF] = chart.facing_length[helper], edge, 0.5 / edge
-            row[ALONG], row[HEIGHT] = along * edge, chart.apex_height[target] * edge
-            row[DIRECTION] = _direction(chart, corner, side)
-            row[OVER] = _direction(chart, target, 1 - side) + np.pi - row[DIRECTION]
-            row[OVER_HELPER] = _direction(chart, target, side) + np.pi - _direction(chart, helper, 1 - side)
-    return target_of, helper_of, table
+            target, helper = beside(corner, 1 + side), beside(corner, 2 - side)
+            edge, along = corners[target].facing_length, corners[target].apex_along
+            update = updates[2 * slot + side]
+            update.target, update.helper = corners[target].vertex, corners[helper].vertex
+            update.length, update.edge, update.half = corners[helper].facing_length, edge, 0.5 / edge
+            update.along = (along if side == 1 else 1 - along) * edge
+            update.height = corners[target].apex_height * edge
+            update.direction = _direction(chart, corner, side)
+            update.over = _direction(chart, target, 1 - side) + np.pi - update.direction
+            update.over_helper = _direction(chart, target, side) + np.pi - _direction(chart, helper, 1 - side)
+    return updates
 
 
 @kernel
 def _direction(chart, corner, side):  # type: ignore[no-untyped-def]
     """Angle θ of one of a corner's two edges, in the frame of its vertex."""
-    angle = chart.edge_angle[corner] + (chart.corner_angle[corner] if side == 1 else 0.0)
-    return chart.scale[chart.faces.ravel()[corner]] * angle
-
-
-@kernel
-def _sift_up(keys, items, place, key, item):  # type: ignore[no-untyped-def]
-    while place > 0 and keys[(place - 1) // 2] > key:
-        keys[place], items[place] = keys[(place - 1) // 2], items[(place - 1) // 2]
-        place = (place - 1) // 2
-    keys[place], items[place] = key, item
-
-
-@kernel
-def _sift_down(keys, items, size):  # type: ignore[no-untyped-def]
-    """Put the last entry, at ``size``, where the first was taken away."""
-    key, item = keys[size], items[size]
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        keys[place], items[place] = keys[child], items[child]
-        place = child
-    keys[place], items[place] = key, item
+    row = chart.corners[corner]
+    return chart.vertices[row.vertex].scale * (row.edge_angle + (row.angle if side == 1 else 0.0))

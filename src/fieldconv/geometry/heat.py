@@ -13,8 +13,8 @@ import numpy as np
 import potpourri3d
 from numpy.typing import ArrayLike, NDArray
 
+from .charts import Charts, charts
 from .discs import Discs, wrapped
-from .geodesics import Charts, charts
 from .mesh import Mesh, MeshError
 
 Floats = NDArray[np.float64]
@@ -111,14 +111,17 @@ def _directions(
     basis = np.zeros((len(mesh.vertices), 3), np.complex128)
     along, across, _ = solver.get_tangent_frames()
     basis[used] = along + 1j * across
-    turned_back = (edge * basis[origin]).sum(1) * np.exp(-1j * chart.scale[origin] * chart.edge_angle)
+    turned_back = (edge * basis[origin]).sum(1) * np.exp(
+        -1j * chart.scale[origin] * chart.corners["edge_angle"]
+    )
     mean = np.zeros(len(mesh.vertices), np.complex128)
     np.add.at(mean, origin, turned_back)
     offset = -np.angle(mean)
     stretch = np.ones(len(mesh.vertices))
-    border = chart.fan_open[chart.fan]
+    fans = chart.fans[chart.corners["fan"]]
+    border = fans["open"]
     offset[origin[border]] = 0.0
-    stretch[origin[border]] = (chart.scale[origin] * chart.fan_total[chart.fan] / np.pi)[border]
+    stretch[origin[border]] = (chart.scale[origin] * fans["total"] / np.pi)[border]
 
     def to_ours(vertices: Ints, angles: Floats) -> Floats:
         # The cut is in the middle of what lies outside a boundary.

@@ -195,12 +195,20 @@ class Mesh:
         MeshError
             If a position is not finite, all faces are degenerate, or the mesh is absurdly large or small.
         """
-        if not self._problem:
+        if self.problem is None:
             return self
-        raise MeshError(f"{self._label}: {self._problem}")
+        raise MeshError(f"{self._label}: {self.problem}")
 
     @cached_property
-    def _problem(self) -> str:
+    def problem(self) -> str | None:
+        """Why the mesh cannot be measured, in words; None if it can.
+
+        Examples
+        --------
+        >>> Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]).problem
+        >>> Mesh([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]]).problem
+        'every face is degenerate (no area); check the positions'
+        """
         finite = np.isfinite(self.vertices).all(axis=1)
         if not finite.all():
             bad = int(np.argmin(finite))
@@ -212,7 +220,11 @@ class Mesh:
             return f"its size, {size:.1e}, is beyond what numbers can square; rescale its vertices"
         if meshcheck.degenerate(self.vertices, self.faces).all():
             return "every face is degenerate (no area); check the positions"
-        return ""
+        return None
+
+    @property
+    def _problem(self) -> str | None:  # the name of before, until training/prediction.py uses `problem`
+        return self.problem
 
     @property
     def _label(self) -> str:

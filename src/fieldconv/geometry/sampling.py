@@ -1,15 +1,13 @@
 """Fewer points on the same surface: farthest-point samples, nearest samples, interpolation back.
 
-All of it stands on one front that grows from a sample by unfolding triangles, and goes no further than it is
-welcome: each vertex has a *limit*, and a vertex reached at or beyond its limit does not pass the front on.
-With the distance to the nearest sample as limit, a new farthest-point sample visits only the region it wins;
-with the distance to the k-th nearest, the same front finds the k nearest samples of every vertex.
-Distances are within about half a percent of the exact ones, which is plenty for choosing neighbours.
+All of it stands on the front of `distances`, which goes no further than the limit of each vertex. With the
+distance to the nearest sample as limit, a new farthest-point sample visits only the region it wins; with the
+distance to the k-th nearest, the same front finds the k nearest samples of every vertex. Its distances are
+within about half a percent of the exact ones, which is plenty for choosing neighbours.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,11 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from .._compiled import kernel
+from .distances import grow, length_between, triangles_around
 from .geodesics import geodesic_discs, tangent_frames
 from .mesh import Mesh
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_corners, _grow = triangles_around, grow  # names of before, until tasks/distances.py uses all_distances
 
 
 class Interpolation(NamedTuple):
@@ -82,7 +83,7 @@ def farthest_point_samples(
         first = referenced[np.random.default_rng(seed).integers(len(referenced))]
     usable = min(count, len(referenced))
     if metric == "geodesic":
-        order = _geodesic_order(mesh.vertices, *_corners(mesh), first, usable)
+        order = _geodesic_order(mesh.vertices, *triangles_around(mesh), first, usable)
     elif metric == "euclidean":
         order = _euclidean_order(mesh.vertices, referenced, first, usable)
     else:
@@ -120,7 +121,7 @@ def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, F
     ids = _checked(samples, mesh)
     # In random order few fronts travel far; in the order of a sweep each would win all that lies ahead.
     order = np.random.default_rng(0).permutation(len(ids))
-    index, distance = _nearest(mesh.vertices, *_corners(mesh), ids[order], k)
+    index, distance = _nearest(mesh.vertices, *triangles_around(mesh), ids[order], k)
     return np.where(index < 0, -1, order[index]), distance
 
 
@@ -279,14 +280,6 @@ def _checked(samples: ArrayLike, mesh: Mesh) -> Ints:
     return ids.astype(np.int64)
 
 
-def _corners(mesh: Mesh) -> tuple[Ints, Ints]:
-    """For each vertex, in CSR order, the other two vertices of its faces: (V + 1,) and (3F, 2)."""
-    corners = np.concatenate([mesh.faces, mesh.faces[:, [1, 2, 0]], mesh.faces[:, [2, 0, 1]]])
-    corners = corners[np.argsort(corners[:, 0], kind="stable")]
-    offsets = np.searchsorted(corners[:, 0], np.arange(len(mesh.vertices) + 1))
-    return offsets, np.ascontiguousarray(corners[:, 1:])
-
-
 @kernel
 def _geodesic_order(vertices, offsets, corners, first, count):  # type: ignore[no-untyped-def]
     nearest = np.where(offsets[1:] > offsets[:-1], np.inf, -1.0)
@@ -295,7 +288,7 @@ def _geodesic_order(vertices, offsets, corners, first, count):  # type: ignore[n
     order = np.empty(count, np.int64)
     for i in range(count):
         order[i] = first if i == 0 else np.argmax(nearest)
-        for j in range(_grow(vertices, offsets, corners, order[i], nearest, distance, reached)):
+        for j in range(grow(vertices, offsets, corners, order[i], nearest, distance, reached)):
             vertex = reached[j]
             nearest[vertex] = min(nearest[vertex], distance[vertex])
             distance[vertex] = np.inf
@@ -311,7 +304,7 @@ def _euclidean_order(vertices, candidates, first, count):  # type: ignore[no-unt
     for i in range(count):
         order[i] = candidates[chosen]
         for j in range(len(candidates)):
-            nearest[j] = min(nearest[j], _length(vertices, candidates[j], order[i]))
+            nearest[j] = min(nearest[j], length_between(vertices, candidates[j], order[i]))
         nearest[chosen] = -1.0
         chosen = np.argmax(nearest)
     return order
@@ -326,7 +319,7 @@ def _nearest(vertices, offsets, corners, samples, k):  # type: ignore[no-untyped
     distance = np.full(len(vertices), np.inf)
     reached = np.empty(len(vertices), np.int64)
     for sample in range(len(samples)):
-        for j in range(_grow(vertices, offsets, corners, samples[sample], limit, distance, reached)):
+        for j in range(grow(vertices, offsets, corners, samples[sample], limit, distance, reached)):
             vertex = reached[j]
             if distance[vertex] < limit[vertex]:
                 slot = k - 1
@@ -339,66 +332,3 @@ def _nearest(vertices, offsets, corners, samples, k):  # type: ignore[no-untyped
                 limit[vertex] = best[vertex, k - 1]
             distance[vertex] = np.inf
     return index, best
-
-
-@kernel
-def _grow(vertices, offsets, corners, source, limit, distance, reached):  # type: ignore[no-untyped-def]
-    """Spread geodesic distance from ``source`` as far as it stays below ``limit``.
-
-    ``distance`` is infinite on entry. On return the first entries of ``reached``, as many as returned, are
-    the vertices whose distance is not.
-    """
-    distance[source] = 0.0
-    reached[0] = source
-    count = 1
-    heap = [(0.0, source)]
-    while heap:
-        here, vertex = heappop(heap)
-        if here > distance[vertex] or here >= limit[vertex]:
-            continue
-        for corner in range(offsets[vertex], offsets[vertex + 1]):
-            for side in range(2):
-                target, third = corners[corner, side], corners[corner, 1 - side]
-                edge = _length(vertices, vertex, target)
-                new = here + edge
-                if distance[third] < np.inf:
-                    across = _across(
-                        here, distance[third], _length(vertices, vertex, third), edge,
-                        _length(vertices, third, target),
-                    )  # fmt: skip
-                    if across >= here:  # so that a vertex, once passed, is final
-                        new = min(new, across)
-                if new < distance[target]:
-                    if distance[target] == np.inf:
-                        reached[count] = target
-                        count += 1
-                    distance[target] = new
-                    heappush(heap, (new, target))
-    return count
-
-
-@kernel
-def _across(at_a, at_b, ab, ac, bc):  # type: ignore[no-untyped-def]
-    """Distance at c of a point source beyond the edge ab, from its distances at a and b.
-
-    Source and c are laid flat on either side of ab. Infinite if their line misses the edge.
-    """
-    if ab <= 0.0:
-        return np.inf
-    source_x = (at_a**2 - at_b**2 + ab**2) / (2 * ab)
-    source_y = np.sqrt(max(at_a**2 - source_x**2, 0.0))
-    c_x = (ac**2 - bc**2 + ab**2) / (2 * ab)
-    c_y = np.sqrt(max(ac**2 - c_x**2, 0.0))
-    height = source_y + c_y
-    crossing = source_x * c_y + c_x * source_y
-    if height <= 0.0 or crossing < 0.0 or crossing > ab * height:
-        return np.inf
-    return np.sqrt((c_x - source_x) ** 2 + height**2)
-
-
-@kernel
-def _length(vertices, i, j):  # type: ignore[no-untyped-def]
-    x = vertices[i, 0] - vertices[j, 0]
-    y = vertices[i, 1] - vertices[j, 1]
-    z = vertices[i, 2] - vertices[j, 2]
-    return np.sqrt(x * x + y * y + z * z)

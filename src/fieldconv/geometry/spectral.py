@@ -77,7 +77,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
     if k < 1:
         raise ValueError(f"The number of eigenfunctions must be at least 1, not {k}.")
     mesh = shape if isinstance(shape, Mesh) else triangulate(shape)
-    used, stiffness, mass = _operators(mesh)
+    used, stiffness, mass = laplacian(mesh)
     count, label = connected_components(stiffness, directed=False)
     total = mass.sum()
     values, compact = _of_components(stiffness, mass / total, label, min(k + count - 1, len(used)))
@@ -194,8 +194,8 @@ def _mixture(exponents: Floats, basis: Eigenbasis) -> Floats:
     return signature
 
 
-def _operators(mesh: Mesh) -> tuple[NDArray[np.int64], csc_matrix, Floats]:
-    """The vertices in use, their stiffness matrix and their areas."""
+def laplacian(mesh: Mesh) -> tuple[NDArray[np.int64], csc_matrix, Floats]:
+    """Return the vertices in use, their stiffness matrix and their areas."""
     used, faces = np.unique(mesh.faces, return_inverse=True)
     stiffness, mass = robust_laplacian.mesh_laplacian(mesh.vertices[used], faces.reshape(-1, 3))
     areas = mass.diagonal()
@@ -265,7 +265,7 @@ def _by_sparse_solvers(matrix: csc_matrix, k: int) -> tuple[Floats, Floats] | No
             exact = lowest_eigenpairs(matrix, factors, shift, k)
             if exact is not None:
                 return exact
-            values, vectors = _by_arpack(matrix, factors, shift, k + 1)
+            values, vectors = by_arpack(matrix, factors, shift, k + 1)
         except (ArpackError, RuntimeError):  # no convergence, or singular to rounding
             continue
         found = values[:k], vectors[:, :k]
@@ -274,10 +274,13 @@ def _by_sparse_solvers(matrix: csc_matrix, k: int) -> tuple[Floats, Floats] | No
     return found if matrix.shape[0] > DENSE else None
 
 
-def _by_arpack(matrix: csc_matrix, factors: SuperLU, shift: float, k: int) -> tuple[Floats, Floats]:
-    """As `lowest_eigenpairs`; slower, but finds eigenspaces of several dimensions more surely."""
+def by_arpack(matrix: csc_matrix, factors: SuperLU, shift: float, k: int) -> tuple[Floats, Floats]:
+    """Return what `lowest_eigenpairs` does, slower, but eigenspaces of several dimensions more surely."""
     inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(matrix.shape[0])
     values, vectors = eigsh(matrix, k, sigma=-shift, OPinv=inverse, v0=start)
     order = np.argsort(values, kind="stable")
     return values[order], vectors[:, order]
+
+
+_operators, _by_arpack = laplacian, by_arpack  # names of before, until benchmarks/eigenfunctions.py changes

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from .common import Contents, MeshError, colours, fan, vertex_indices
-from .words import Words, equal_rows, text_rows, without_comments
+from .text import Words, equal_rows, text_rows, without_comments
 
 KEEPS = {"vertex colours"}
 

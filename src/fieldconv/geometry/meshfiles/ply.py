@@ -22,7 +22,7 @@ from .common import (
     truncated,
     vertex_indices,
 )
-from .words import Words
+from .text import Words
 
 KEEPS = {"vertex colours", "face colours", "vertex data"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .common import Contents, first_equal, truncated
-from .words import Words, equal_rows
+from .text import Words, equal_rows
 
 KEEPS: set[str] = set()
 

@@ -19,6 +19,7 @@ from .mesh import Mesh
 
 SLIVERS = 0.25  # share of triangles with an angle above 135° beyond which too many paths are missed
 WORTH = 1e-9  # an improvement by less than this part is rounding, and not followed up
+TIMES = 16  # a vertex is taken; between needles, rounding could shorten paths round and round
 
 # What a vertex knows of a triangle in which it may improve a target with the help of the third vertex.
 UPDATE = np.dtype(
@@ -42,7 +43,7 @@ REACHED = np.dtype(
         ("distance", np.float64),
         ("angle", np.float64),
         ("carried", np.float64),  # transport from the source
-        ("taken", np.bool_),  # whether it has told its neighbours
+        ("taken", np.int64),  # how many times it has told its neighbours
     ],
     align=True,
 )
@@ -71,7 +72,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
     updates = _updates(chart)
     reached, seen = np.empty(len(chart.vertices), REACHED), np.empty(len(chart.vertices), np.int64)
     for vertex in range(len(reached)):
-        reached[vertex].distance, reached[vertex].taken = np.inf, False
+        reached[vertex].distance, reached[vertex].taken = np.inf, 0
     heap = np.empty(256, ENTRY)
     counts, pairs, count = np.zeros(len(sources), np.int64), np.empty(1024, PAIR), 0
     for number in range(len(sources)):
@@ -87,7 +88,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
             here = reached[vertex]
             if key > here.distance:
                 continue  # a shorter path was found since
-            here.taken = True
+            here.taken += 1
             begin, end = 2 * first_corner[vertex], 2 * first_corner[vertex + 1]
             heap = with_room(heap, heap_size, end - begin)
             for place in range(begin, end):
@@ -97,13 +98,13 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 target, helper = reached[update.target], reached[update.helper]
                 limit = target.distance * (1 - WORTH)
                 best, across = key + update.length, False
-                if helper.taken and vertex != source and update.helper != source:
+                if helper.taken > 0 and vertex != source and update.helper != source:
                     at, below, straight = _seen_from_source(update, key, helper.distance)
                     if straight < min(limit, best) ** 2 and below > 0:
                         crossing = at + (update.along - at) * below / (below + update.height)
                         if 0 <= crossing <= update.edge:
                             best, across = np.sqrt(straight), True
-                if best > radius or best >= limit:
+                if best > radius or best >= limit or target.taken == TIMES:
                     continue
                 turned = here.carried + update.over
                 if across:
@@ -128,7 +129,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 pair.target, pair.distance = target_vertex, end_point.distance
                 pair.angle, pair.transport = wrapped(end_point.angle), wrapped(end_point.carried)
                 count += 1
-            end_point.distance, end_point.taken = np.inf, False
+            end_point.distance, end_point.taken = np.inf, 0
         counts[number] = count - before
     return counts, pairs[:count].copy()
 

@@ -35,7 +35,7 @@ from .front import front_block
 from .mesh import Mesh, MeshError
 from .unfolding import exact_block
 
-SOLVER_VERSION = 8  # part of every cache key: raise it when results change
+SOLVER_VERSION = 9  # part of every cache key: raise it when results change
 
 
 def geodesic_discs(
@@ -149,7 +149,8 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
     found = np.empty(offsets[-1], np.int64)
     values = np.empty(offsets[-1]), np.empty(offsets[-1]), np.empty(offsets[-1])
     run_blocks(
-        _place, [(some, offsets, *part, found, *values) for some, part in zip(rows, parts, strict=True)]
+        _place,
+        [(some, offsets, *part[:2], found, *values) for some, part in zip(rows, parts, strict=True)],
     )
     return Discs(sources, offsets, found, *values)
 

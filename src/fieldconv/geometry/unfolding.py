@@ -21,11 +21,15 @@ from .discs import PAIR, with_room, wrapped
 from .heap import ENTRY, push, remove_first
 
 SAME_ANGLE = 1e-9  # radians; light along an edge is light in both triangles beside it
-NARROWEST = 1e-12  # radians; what a vertex sends into less is not followed
-# Paths of the same length may differ by rounding, by these parts of the radius:
-SLACK = 1e-11  # when light is dropped because another path is shorter
-SHORTER = 1e-13  # when a path to a vertex replaces another one
 RIM = 1e-11  # radians by which light may miss an apex: a path through a vertex lies on the rims of two wedges
+NARROWEST = 1e-12  # radians; a narrower wedge is dropped, for the rims of those beside it light all it would
+# Paths of the same length may differ by rounding. Light is dropped only if another path is shorter by
+SLACK = 1e-11  # this part of the way from its origin, and
+NOISE = 1e-14  # this part of the way from the source, and of the edge that it crosses
+SHORTER = 1e-13  # part by which a path to a vertex must be shorter to replace another one
+LOOK_BACK = 16  # after so many edges each, light is dropped if it enters a triangle for the second time
+# The most wedges that F triangles in reach may need is a + b F^1.5. Sound meshes of any size need 0.4 F^1.5.
+FREE_WEDGES, WEDGES = 1000, 3.0
 
 WEDGE = np.dtype(
     [
@@ -42,6 +46,7 @@ WEDGE = np.dtype(
         ("origin", np.int64),
         ("root", np.int64),
         ("parent", np.int64),  # the wedge that it is a part of, −1 if it comes from the origin
+        ("depth", np.int64),  # number of edges crossed before this one
         ("left_is_first", np.bool_),  # whether the edge's left end is the first neighbour of the apex
     ],
     align=True,
@@ -61,34 +66,47 @@ REACHED = np.dtype(
 )
 # The shortest light that a corner has received as an apex, and its angle from the corner's first edge.
 LIT = np.dtype([("distance", np.float64), ("angle", np.float64)], align=True)
-# How many records of each kind are in use, for the present source.
+# For the present source:
 TALLY = np.dtype(
-    [("seen", np.int64), ("lit", np.int64), ("wedges", np.int64), ("heap", np.int64)],
+    [
+        ("seen", np.int64),  # how many records of each kind are in use
+        ("lit", np.int64),
+        ("wedges", np.int64),
+        ("heap", np.int64),
+        ("faces", np.int64),  # triangles entered
+        ("allowed", np.float64),  # wedges that so many triangles may need
+        ("edges_only", np.bool_),  # whether they were not enough
+    ],
     align=True,
 )
 
 
 @kernel
 def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
-    """Discs of some sources: the number of pairs of each, and all pairs."""
+    """Discs of some sources: the number of pairs of each, all pairs, and the tally of each source."""
     reached, seen = np.empty(len(chart.vertices), REACHED), np.empty(len(chart.vertices), np.int64)
     for vertex in range(len(reached)):
         reached[vertex].distance, reached[vertex].settled = np.inf, False
     lit, lit_corners = np.empty(len(chart.corners), LIT), np.empty(len(chart.corners), np.int64)
     for corner in range(len(lit)):
         lit[corner].distance = np.inf
+    entered = np.full(len(chart.faces), -1)  # number of the last source whose light came into each triangle
     wedges, heap = np.empty(1024, WEDGE), np.empty(1024, ENTRY)
     sheets = _most_sheets(chart.corners)
     # The most a vertex can put on the heap: per corner two wedges in each sheet, and two vertices for each.
     most = 4 * (sheets + 1) * max(np.diff(chart.first_corner).max(), 1)
-    counts, pairs, count = np.zeros(len(sources), np.int64), np.empty(max(64 * len(sources), 64), PAIR), 0
+    needles = chart.corners.angle.min() < NARROWEST if len(chart.corners) > 0 else False
+    tallies, counts = np.zeros(len(sources), TALLY), np.zeros(len(sources), np.int64)
+    pairs, count = np.empty(max(64 * len(sources), 64), PAIR), 0
     for number in range(len(sources)):
-        wedges, heap, seen_count, lit_count = _spread(
-            chart, sources[number], radius, sheets, most, reached, seen, lit, lit_corners, wedges, heap
-        )
-        pairs = with_room(pairs, count, seen_count)
+        tally = tallies[number]
+        wedges, heap = _spread(
+            chart, sources[number], radius, sheets, most, needles, reached, seen, lit, lit_corners, entered,
+            number, wedges, heap, tally,
+        )  # fmt: skip
+        pairs = with_room(pairs, count, tally.seen)
         before = count
-        for target in np.sort(seen[:seen_count]):
+        for target in np.sort(seen[: tally.seen]):
             end = reached[target]
             if wanted[target]:
                 pair = pairs[count]
@@ -97,27 +115,31 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 count += 1
             end.distance, end.settled = np.inf, False
         counts[number] = count - before
-        for place in range(lit_count):
+        for place in range(tally.lit):
             lit[lit_corners[place]].distance = np.inf
-    return counts, pairs[:count].copy()
+    return counts, pairs[:count].copy(), tallies
 
 
 @kernel
 def _spread(  # type: ignore[no-untyped-def]
-    chart, source, radius, sheets, most, reached, seen, lit, lit_corners, wedges, heap
-):
-    """Let light spread from a source as far as the radius.
-
-    Returns the two arrays that may have grown, and how many vertices were seen and corners were lit.
-    """
-    corners, vertices, slack = chart.corners, chart.vertices, SLACK * radius
-    tallies = np.zeros(1, TALLY)
-    tally = tallies[0]
+    chart, source, radius, sheets, most, needles, reached, seen, lit, lit_corners, entered, number, wedges,
+    heap, tally,
+):  # fmt: skip
+    """Let light spread from a source as far as the radius; return the two arrays that may have grown."""
+    corners, vertices = chart.corners, chart.vertices
     start = reached[source]
     start.distance = start.x = start.y = start.carried = 0.0
-    seen[0], tally.seen = source, 1
+    seen[0], tally.seen, tally.allowed = source, 1, FREE_WEDGES
     heap[0].key, heap[0].item, tally.heap = 0.0, -1 - source, 1
-    while tally.heap > 0:
+    while True:
+        done = tally.heap == 0
+        # Too much light is stopped; none enters corners that are too narrow, so that vertices may be left
+        # over.
+        if not tally.edges_only and (tally.wedges > tally.allowed or (done and needles)):
+            heap = with_room(heap, 0, tally.seen + most)
+            _go_along_edges(reached, seen, heap, tally)
+        elif done:
+            return wedges, heap
         key, item = heap[0].key, heap[0].item
         remove_first(heap, tally.heap)
         tally.heap -= 1
@@ -128,7 +150,9 @@ def _spread(  # type: ignore[no-untyped-def]
         if item < 0:
             origin = -1 - item
             if not reached[origin].settled and key <= reached[origin].distance:
-                _send_light(chart, reached, seen, wedges, heap, tally, origin, source, sheets, radius)
+                _send_light(
+                    chart, reached, seen, entered, number, wedges, heap, tally, origin, source, sheets, radius
+                )
             continue
 
         wedge = wedges[item]
@@ -138,7 +162,7 @@ def _spread(  # type: ignore[no-untyped-def]
         length = np.sqrt(x * x + y * y)
         inside_left, inside_right = _inside(wedge, x, y)
         goes_left, goes_right = inside_left > 0, inside_right > 0
-        if _touches(wedge, inside_left, inside_right, length):
+        if _touches(wedge, inside_left, inside_right, length + NOISE / RIM * row.facing_length):
             total = wedge.behind + length
             from_first = _way_back(wedge, row, x, y)
             if total < reached[row.vertex].distance:
@@ -151,7 +175,7 @@ def _spread(  # type: ignore[no-untyped-def]
                     lit_corners[tally.lit] = apex
                     tally.lit += 1
                 goes_left, goes_right = _sides_worth_going(
-                    best, total, from_first, wedge.left_is_first, slack
+                    best, length, total, from_first, wedge.left_is_first
                 )
 
         left = beside(apex, 1 if wedge.left_is_first else 2)
@@ -164,24 +188,23 @@ def _spread(  # type: ignore[no-untyped-def]
             edge = corners[right].facing_length
             begin, end, nearest = _lit_part(part, edge)
             if nearest <= radius and not _is_longer(
-                part, begin, end, edge, at_left, at_apex, at_right, wedge.right_x, wedge.right_y, True, slack
+                part, begin, end, edge, at_left, at_apex, at_right, wedge.right_x, wedge.right_y, True
             ):
-                _enter(corners, wedges, heap, tally, right, left, nearest, sheets)
+                _enter(corners, entered, number, wedges, heap, tally, right, left, nearest, sheets)
         if goes_right:
             part = wedges[tally.wedges]
             _take_right_part(part, wedge, item, x, y, inside_left > 0)
             edge = corners[left].facing_length
             begin, end, nearest = _lit_part(part, edge)
             if nearest <= radius and not _is_longer(
-                part, begin, end, edge, at_apex, at_right, at_left, wedge.left_x, wedge.left_y, False, slack
+                part, begin, end, edge, at_apex, at_right, at_left, wedge.left_x, wedge.left_y, False
             ):
-                _enter(corners, wedges, heap, tally, left, apex, nearest, sheets)
-    return wedges, heap, tally.seen, tally.lit
+                _enter(corners, entered, number, wedges, heap, tally, left, apex, nearest, sheets)
 
 
 @kernel
 def _send_light(  # type: ignore[no-untyped-def]
-    chart, reached, seen, wedges, heap, tally, origin, source, sheets, radius
+    chart, reached, seen, entered, number, wedges, heap, tally, origin, source, sheets, radius
 ):
     """Send light from a vertex: all around from the source, else into the shadow behind the vertex."""
     corners, vertices = chart.corners, chart.vertices
@@ -190,7 +213,8 @@ def _send_light(  # type: ignore[no-untyped-def]
     for slot in range(chart.first_corner[origin], chart.first_corner[origin + 1]):
         root = chart.corners_of[slot]
         row = corners[root]
-        width, whole = row.angle, origin == source or row.fan != here.incoming_fan
+        width = row.angle
+        whole = origin == source or row.fan != here.incoming_fan or tally.edges_only
         first, second = beside(root, 1), beside(root, 2)
         right_length, left_length = corners[second].facing_length, corners[first].facing_length
         for side in range(1 if whole else 2):
@@ -207,16 +231,28 @@ def _send_light(  # type: ignore[no-untyped-def]
                 back = corners[second].edge_angle
                 _arrive(corners, vertices, reached, seen, wedges, heap, tally,
                         root, -1, second, left_length, width, back, 0.0, 0.0, radius)  # fmt: skip
-            if high - low > NARROWEST:
+            if high - low > NARROWEST and not tally.edges_only:
                 wedge = wedges[tally.wedges]
                 wedge.left_x, wedge.left_y = left_length * np.cos(width), left_length * np.sin(width)
                 wedge.right_x, wedge.right_y = right_length, 0.0
                 wedge.left_ray_x, wedge.left_ray_y = np.cos(high), np.sin(high)
                 wedge.right_ray_x, wedge.right_ray_y = np.cos(low), np.sin(low)
-                wedge.behind, wedge.origin, wedge.root, wedge.parent = here.distance, origin, root, -1
+                wedge.behind, wedge.origin, wedge.root = here.distance, origin, root
+                wedge.parent, wedge.depth = -1, 0
                 _, _, nearest = _lit_part(wedge, row.facing_length)
                 if nearest <= radius:
-                    _enter(corners, wedges, heap, tally, root, second, nearest, sheets)
+                    _enter(corners, entered, number, wedges, heap, tally, root, second, nearest, sheets)
+
+
+@kernel
+def _go_along_edges(reached, seen, heap, tally):  # type: ignore[no-untyped-def]
+    """Stop all light, and let every vertex reached so far tell its neighbours along edges instead."""
+    tally.edges_only, tally.heap = True, 0
+    for place in range(tally.seen):
+        vertex = reached[seen[place]]
+        vertex.settled = False
+        push(heap, tally.heap, vertex.distance, -1 - seen[place])
+        tally.heap += 1
 
 
 @kernel
@@ -274,7 +310,7 @@ def _way_back(wedge, corner, x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sides_worth_going(best, total, from_first, left_is_first, slack):  # type: ignore[no-untyped-def]
+def _sides_worth_going(best, length, total, from_first, left_is_first):  # type: ignore[no-untyped-def]
     """Whether light goes on to the left, and to the right, of an apex that it reaches after ``total``.
 
     Of all the light that reaches a corner, only the shortest matters on both its sides (Chen and Han 1990):
@@ -282,7 +318,7 @@ def _sides_worth_going(best, total, from_first, left_is_first, slack):  # type: 
     """
     if total < best.distance:
         best.distance, best.angle = total, from_first
-    elif total > best.distance + slack:
+    elif total > best.distance + SLACK * length + NOISE * total:
         comes_from_left = (from_first < best.angle) == left_is_first
         return comes_from_left, not comes_from_left
     return True, True
@@ -294,7 +330,8 @@ def _take_left_part(part, wedge, item, x, y, cut):  # type: ignore[no-untyped-de
     part.left_x, part.left_y, part.right_x, part.right_y = wedge.left_x, wedge.left_y, x, y
     part.left_ray_x, part.left_ray_y = wedge.left_ray_x, wedge.left_ray_y
     part.right_ray_x, part.right_ray_y = (x, y) if cut else (wedge.right_ray_x, wedge.right_ray_y)
-    part.behind, part.origin, part.root, part.parent = wedge.behind, wedge.origin, wedge.root, item
+    part.behind, part.origin, part.root = wedge.behind, wedge.origin, wedge.root
+    part.parent, part.depth = item, wedge.depth + 1
 
 
 @kernel
@@ -303,13 +340,17 @@ def _take_right_part(part, wedge, item, x, y, cut):  # type: ignore[no-untyped-d
     part.left_x, part.left_y, part.right_x, part.right_y = x, y, wedge.right_x, wedge.right_y
     part.left_ray_x, part.left_ray_y = (x, y) if cut else (wedge.left_ray_x, wedge.left_ray_y)
     part.right_ray_x, part.right_ray_y = wedge.right_ray_x, wedge.right_ray_y
-    part.behind, part.origin, part.root, part.parent = wedge.behind, wedge.origin, wedge.root, item
+    part.behind, part.origin, part.root = wedge.behind, wedge.origin, wedge.root
+    part.parent, part.depth = item, wedge.depth + 1
 
 
 @kernel
 def _lit_part(wedge, edge):  # type: ignore[no-untyped-def]
     """Lit part of a wedge's edge, as fractions from the left end, and the distance of its nearest point."""
-    if edge == 0.0:
+    opening = wedge.right_ray_x * wedge.left_ray_y - wedge.right_ray_y * wedge.left_ray_x
+    size = abs(wedge.left_ray_x) + abs(wedge.left_ray_y)
+    size *= abs(wedge.right_ray_x) + abs(wedge.right_ray_y)
+    if edge == 0.0 or not opening > NARROWEST * size:
         return 0.0, 0.0, np.inf
     left_x, left_y = wedge.left_x, wedge.left_y
     edge_x, edge_y = wedge.right_x - left_x, wedge.right_y - left_y
@@ -326,7 +367,7 @@ def _lit_part(wedge, edge):  # type: ignore[no-untyped-def]
 
 @kernel
 def _is_longer(  # type: ignore[no-untyped-def]
-    wedge, begin, end, edge, at_left, at_right, at_opposite, opposite_x, opposite_y, turns_left, slack
+    wedge, begin, end, edge, at_left, at_right, at_opposite, opposite_x, opposite_y, turns_left
 ):
     """Whether the lit part of an edge is nearer by way of a vertex of the triangle that light has crossed.
 
@@ -337,8 +378,9 @@ def _is_longer(  # type: ignore[no-untyped-def]
     edge_x, edge_y = wedge.right_x - wedge.left_x, wedge.right_y - wedge.left_y
     begin_x, begin_y = wedge.left_x + begin * edge_x, wedge.left_y + begin * edge_y
     end_x, end_y = wedge.left_x + end * edge_x, wedge.left_y + end * edge_y
-    to_begin = wedge.behind + np.sqrt(begin_x * begin_x + begin_y * begin_y) - slack
-    to_end = wedge.behind + np.sqrt(end_x * end_x + end_y * end_y) - slack
+    noise = NOISE * (wedge.behind + edge)
+    to_begin = wedge.behind + (1 - SLACK) * np.sqrt(begin_x * begin_x + begin_y * begin_y) - noise
+    to_end = wedge.behind + (1 - SLACK) * np.sqrt(end_x * end_x + end_y * end_y) - noise
     if at_left + end * edge < to_end or at_right + (1.0 - begin) * edge < to_begin:
         return True
     if turns_left:
@@ -349,15 +391,22 @@ def _is_longer(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _enter(corners, wedges, heap, tally, facing, left, nearest, sheets):  # type: ignore[no-untyped-def]
+def _enter(  # type: ignore[no-untyped-def]
+    corners, entered, number, wedges, heap, tally, facing, left, nearest, sheets
+):
     """Keep the next free wedge, once for every other triangle at the edge that ``facing`` faces."""
     part = wedges[tally.wedges]
     left_vertex = corners[left].vertex
     other = corners[facing].twin
     while other != facing:
-        # Where sheets branch, light could be passed round and round; a shortest path never enters a face
-        # twice.
-        if sheets <= 2 or not _has_crossed(wedges, part.parent, other // 3):
+        # A shortest path never enters a triangle twice. Light that does goes round and round: where sheets
+        # branch, and about anything that is thinner than the radius.
+        look_back = sheets > 2 or (part.depth + 1) % LOOK_BACK == 0
+        if not look_back or not _has_crossed(wedges, part.parent, other // 3):
+            if entered[other // 3] != number:
+                entered[other // 3] = number
+                tally.faces += 1
+                tally.allowed = FREE_WEDGES + WEDGES * tally.faces * np.sqrt(tally.faces)
             wedges[tally.wedges] = part
             wedge = wedges[tally.wedges]
             wedge.apex = other
@@ -395,7 +444,7 @@ def _arrive(  # type: ignore[no-untyped-def]
     origin, target = corners[root].vertex, corners[corner].vertex
     start, end = reached[origin], reached[target]
     total = start.distance + length
-    if total > radius or total >= end.distance - SHORTER * radius:
+    if total > radius or total >= end.distance * (1 - SHORTER):
         return
     if end.distance == np.inf:
         seen[tally.seen] = target
@@ -413,7 +462,7 @@ def _arrive(  # type: ignore[no-untyped-def]
     direction = outgoing - start.carried
     end.x, end.y = start.x + length * np.cos(direction), start.y + length * np.sin(direction)
     end.carried = start.carried + arriving + np.pi - outgoing
-    if vertices[target].bends:
+    if vertices[target].bends or tally.edges_only:
         push(heap, tally.heap, total, -1 - target)
         tally.heap += 1
 

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
-from .remesh import vertex_areas
+from fieldconv.geometry.halfedge import vertex_areas
+
 from .skeleton import Array, Skeleton
 from .solid import Faces, bone_distances, make_solid
 

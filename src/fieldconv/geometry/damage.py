@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
@@ -36,6 +36,7 @@ __all__ = [
     "remeshed",
     "smoothed",
     "undamaged",
+    "weights_of",
 ]
 
 LEAST_PIECE = 0.02  # of the faces: smaller pieces that come off are left out
@@ -60,7 +61,9 @@ class Damaged:
     @cached_property
     def nearest(self) -> Ints:
         """(V,) the old vertex with the greatest weight."""
-        return np.asarray(self.origin.argmax(axis=1), np.int64).ravel()
+        row = np.repeat(np.arange(self.origin.shape[0]), np.diff(self.origin.indptr))
+        order = np.lexsort((self.origin.data, row))
+        return np.asarray(self.origin.indices[order[self.origin.indptr[1:] - 1]], np.int64)
 
     def carry(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return data (V_old, …) of the old vertices for the new ones: means of floats, else the nearest's.
@@ -126,8 +129,15 @@ def holes(
     return _without(mesh, gone, pieces)
 
 
-def cut(mesh: Mesh, rng: np.random.Generator, share: float = 0.3, *, pieces: float = LEAST_PIECE) -> Damaged:
-    """Take away what lies beyond a plane in a random direction.
+def cut(
+    mesh: Mesh,
+    rng: np.random.Generator,
+    share: float = 0.3,
+    *,
+    direction: ArrayLike | None = None,
+    pieces: float = LEAST_PIECE,
+) -> Damaged:
+    """Take away what lies beyond a plane.
 
     Parameters
     ----------
@@ -135,11 +145,20 @@ def cut(mesh: Mesh, rng: np.random.Generator, share: float = 0.3, *, pieces: flo
     rng : numpy.random.Generator
     share : float
         Of the vertices that go.
+    direction : (3,) float, optional
+        Away from what is kept; random by default.
     pieces : float
         As for `holes`.
+
+    Examples
+    --------
+    >>> bar = Mesh([[x, y, 0] for x in range(5) for y in (0, 1)],
+    ...            [[2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1] for i in range(4)])
+    >>> cut(bar, np.random.default_rng(0), 0.2, direction=[1, 0, 0]).mesh.vertices[:, 0].max()
+    np.float64(3.0)
     """
-    direction = rng.standard_normal(3)
-    height = mesh.vertices @ (direction / np.linalg.norm(direction))
+    away = np.asarray(rng.standard_normal(3) if direction is None else direction, np.float64)
+    height = mesh.vertices @ (away / np.linalg.norm(away))
     return _without(mesh, height > np.quantile(height, 1 - share), pieces)
 
 
@@ -315,10 +334,7 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
     # Cells small enough to give three vertices for each wanted one, and to leave wider gaps open.
     cell = min(1.9 * even_size(mesh, vertices), 0.016 * diagonal)
     surface, face, share = outer_surface(mesh, cell, rng, gap=gap * diagonal)
-    rows = np.repeat(np.arange(len(face)), 3)
-    place = (rows, mesh.faces[face].ravel())
-    origin = csr_array((share.ravel(), place), (len(face), len(mesh.vertices)))
-    first = Damaged(surface, origin)
+    first = Damaged(surface, weights_of(mesh, mesh.faces[face], share))
     return first.then(Damaged(*remesh(surface, vertices, rng, rounds=2)))
 
 
@@ -395,6 +411,19 @@ def _without(mesh: Mesh, gone: NDArray[np.bool_], pieces: float) -> Damaged:
     faces = faces[large[component]]
     keep = np.unique(faces)
     return Damaged(Mesh(mesh.vertices[keep], np.searchsorted(keep, faces), mesh.name), _rows(mesh, keep))
+
+
+def weights_of(mesh: Mesh, corners: Ints, share: Floats) -> csr_array:
+    """Return the origin (n, V) of points given by three vertices (n, 3) and barycentric coordinates (n, 3).
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    >>> weights_of(triangle, triangle.faces, np.array([[0.5, 0.5, 0.0]])).toarray().tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    place = (np.repeat(np.arange(len(corners)), 3), corners.ravel())
+    return csr_array((share.ravel(), place), (len(corners), len(mesh.vertices)))
 
 
 def _rows(mesh: Mesh, kept: Ints) -> csr_array:

@@ -406,8 +406,8 @@ def least_angle(points: Floats, faces: Ints) -> float:
 def vertex_normals(points: Floats, faces: Ints) -> Floats:
     """Unit normals, triangles counting by their area."""
     p, q, r = points[faces.T]
-    normal = np.zeros_like(points)
-    np.add.at(normal, faces.ravel(), np.repeat(np.cross(q - p, r - p), 3, axis=0))
+    per_face = np.repeat(np.cross(q - p, r - p), 3, axis=0)
+    normal = np.stack([np.bincount(faces.ravel(), axis, len(points)) for axis in per_face.T], axis=1)
     return np.asarray(normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300))
 
 

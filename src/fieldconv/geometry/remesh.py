@@ -102,7 +102,13 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
     best, s, t = nearest_in_triangle(reference, face, x, y, z)
     for _ in range(200):
         came = face
+        a, b, c = 1.0 - s - t > 1e-9, s > 1e-9, t > 1e-9
+        if a and b and c:
+            break  # straight below the point: no neighbour is nearer
         for corner in range(3):
+            # Only neighbours at the side or corner where the nearest place is.
+            if not ((corner == 0 and a) or (corner == 1 and b) or (corner == 2 and c)):
+                continue
             v = reference.corner[came, corner]
             for k in range(reference.first[v], reference.first[v + 1]):
                 other = reference.ring[k]
@@ -114,6 +120,17 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
         if face == came:
             break
     return face, best, s, t
+
+
+@kernel
+def settle_all(reference: Reference, face: Ints, points: Floats) -> tuple[Ints, Floats]:
+    """Triangle and barycentric coordinates of the place nearest to each point, looking from given triangles."""
+    found = np.empty(len(points), np.int64)
+    share = np.empty((len(points), 3))
+    for v in range(len(points)):
+        found[v], _, s, t = settle(reference, face[v], points[v, 0], points[v, 1], points[v, 2])
+        share[v, 0], share[v, 1], share[v, 2] = 1.0 - s - t, s, t
+    return found, share
 
 
 @kernel

@@ -124,7 +124,7 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
 
 @kernel
 def settle_all(reference: Reference, face: Ints, points: Floats) -> tuple[Ints, Floats]:
-    """Triangle and barycentric coordinates of the place nearest to each point, looking from given triangles."""
+    """Triangle and barycentric coordinates of the place nearest to each point, found from given triangles."""
     found = np.empty(len(points), np.int64)
     share = np.empty((len(points), 3))
     for v in range(len(points)):

@@ -7,8 +7,10 @@ damaged as scans are. Every vertex of the result knows its place on one template
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, cached_property
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,69 +23,27 @@ from fieldconv.geometry.spectral import Eigenbasis, eigenbasis
 
 from .clothes import draw_solid, dressed
 from .contact import depth
-from .finish import MOST, FEWEST, draw_vertices, placed, scanned, spoiled, triangulated
+from .finish import FEWEST, MOST, draw_vertices, placed, scanned, spoiled, triangulated
 from .model import BodyModel, body_model
 from .parts import FINE_PARTS, PART_OF_FINE, PARTS, fine_labels
 from .poses import draw_pose, gentler
 from .rig import skinned, turns_of
+from .sample import BodySample, BodyTemplate
 from .shapes import draw_build
 
-__all__ = ["FINE_PARTS", "PARTS", "PART_OF_FINE", "BodySample", "BodyTemplate", "make_body", "template"]
+__all__ = [
+    "FINE_PARTS",
+    "PARTS",
+    "PART_OF_FINE",
+    "BodySample",
+    "BodyTemplate",
+    "generator_version",
+    "make_body",
+    "template",
+]
 
 ALLOWED = 0.015  # limbs may be that deep in each other, in heights of the body
 STYLES = {"even": 0.4, "uneven": 0.28, "fine ends": 0.17, "decimated": 0.1, "as modelled": 0.05}
-
-
-@dataclass(frozen=True, eq=False)
-class BodyTemplate:
-    """The body that all others are compared with: neutral, at rest.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        Closed, 12,167 vertices. z points up, the body looks along −y, its left is at +x; in metres.
-    labels, fine : (V,) int64
-        Index into `PARTS` and `FINE_PARTS` of each vertex.
-    """
-
-    mesh: Mesh
-    labels: NDArray[np.int64]
-    fine: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class BodySample:
-    """A body and its ground truth.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        V vertices.
-    labels, fine : (V,) int64
-        Index into `PARTS` and `FINE_PARTS` of each vertex.
-    triangle : (V,) int64
-        The template's triangle in which each vertex lies.
-    weights : (V, 3) float64
-        Barycentric coordinates there.
-    """
-
-    mesh: Mesh
-    labels: NDArray[np.int64]
-    fine: NDArray[np.int64]
-    triangle: NDArray[np.int64]
-    weights: NDArray[np.float64]
-
-    @cached_property
-    def position(self) -> NDArray[np.float64]:
-        """(V, 3) where each vertex is on the template."""
-        shape = template().mesh
-        return np.asarray((self.weights[:, :, None] * shape.vertices[shape.faces[self.triangle]]).sum(axis=1))
-
-    @cached_property
-    def vertex(self) -> NDArray[np.int64]:
-        """(V,) the template's vertex nearest in its triangle."""
-        corner = self.weights.argmax(axis=1)
-        return np.asarray(template().mesh.faces[self.triangle, corner])
 
 
 @cache
@@ -94,7 +54,9 @@ def template() -> BodyTemplate:
     return BodyTemplate(Mesh(model.neutral, model.faces, name="body template"), PART_OF_FINE[fine], fine)
 
 
-def make_body(seed: int, *, vertices: int | None = None, damage: float = 1.0, clothes: float = 1.0) -> BodySample:
+def make_body(
+    seed: int, *, vertices: int | None = None, damage: float = 1.0, clothes: float = 1.0
+) -> BodySample:
     """Make one body; the same arguments always give the same mesh.
 
     Parameters
@@ -118,7 +80,9 @@ def make_body(seed: int, *, vertices: int | None = None, damage: float = 1.0, cl
         raise ValueError(f"cannot make a body of {vertices} vertices; choose {FEWEST} to {MOST}")
     model = body_model()
     # Streams of their own: the person and pose of a seed stay when the mesh is another.
-    person, posing, wardrobe, meshing, spoiling = (np.random.default_rng((seed, stream)) for stream in range(5))
+    person, posing, wardrobe, meshing, spoiling = (
+        np.random.default_rng((seed, stream)) for stream in range(5)
+    )
     points, height = _posed(model, person, posing)
     loose, solid = 0.0, None
     if wardrobe.random() < 0.65 * clothes:
@@ -140,18 +104,17 @@ def make_body(seed: int, *, vertices: int | None = None, damage: float = 1.0, cl
     return _sample(body, f"body-{seed}", spoiling)
 
 
-def _posed(model: BodyModel, person: np.random.Generator, posing: np.random.Generator) -> tuple[NDArray[np.float64], float]:
+def _posed(
+    model: BodyModel, person: np.random.Generator, posing: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
     """Skin of a random person in a random pose, and the person's height."""
     rest, joints = draw_build(model, person)
     height = float(np.ptp(rest[:, 2]))
     smooth = float(posing.random())
     fine = template().fine
     best, found = np.inf, rest
-    for attempt in range(4):
-        if attempt in (0, 2):
-            pose = draw_pose(posing)
-        else:
-            pose = gentler(pose, 0.5)
+    first, second = draw_pose(posing), draw_pose(posing)
+    for pose in (first, gentler(first, 0.5), second, gentler(second, 0.5)):
         points = skinned(model, rest, joints, turns_of(model, joints, pose), smooth=smooth)
         deep = depth(points, model.faces, fine)
         if deep < best:
@@ -179,3 +142,15 @@ def _sample(body: Damaged, name: str, rng: np.random.Generator) -> BodySample:
     triangle, weights = settle_all(reference, start, body.origin @ shape.mesh.vertices)
     mesh = Mesh(placed(body.mesh.vertices, rng), body.mesh.faces, name=name)
     return BodySample(mesh, PART_OF_FINE[fine], fine, triangle, weights)
+
+
+@cache
+def generator_version() -> str:
+    """Return a name for what the generator makes: another one when its code or the body model changes."""
+    model = version("anny").encode()
+    own = [entry for entry in files(__name__).iterdir() if entry.name.endswith(".py")]
+    geometry = files("fieldconv.geometry")
+    used = ("damage", "halfedge", "lattice", "remesh", "reshape", "topology", "voxels")
+    sources = own + [geometry.joinpath(f"{name}.py") for name in used]
+    text = b"".join(entry.read_bytes() for entry in sorted(sources, key=lambda entry: entry.name))
+    return hashlib.sha256(model + text).hexdigest()[:16]

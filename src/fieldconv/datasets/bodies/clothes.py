@@ -49,7 +49,9 @@ def _chart() -> _Chart:
             first = (skin - one) @ (two - one) / ((two - one) @ (two - one))
             second = 1 + (skin - two) @ (three - two) / ((three - two) @ (three - two))
             chart[ours] = np.where(first < 1, np.maximum(first, 0), np.maximum(second, 1))[ours]
-    body = np.isin(fine, [FINE_PARTS.index(name) for name in ("chest", "upper back", "belly", "lower back", "pelvis")])
+    body = np.isin(
+        fine, [FINE_PARTS.index(name) for name in ("chest", "upper back", "belly", "lower back", "pelvis")]
+    )
     low, high = skin[body, 2].min(), at["neck01"][2]
     trunk[body] = np.clip((skin[body, 2] - low) / (high - low), 0, 1)
     graph = edge_graph(skin, model.faces)
@@ -79,19 +81,32 @@ def dressed(points: Floats, model: BodyModel, rng: Rng) -> tuple[Floats, float]:
         for _ in range(smooth):
             points = points + 0.6 * mask[:, None] * (chart.mean @ points - points)
         waves = rng.standard_normal((FOLDS, 3)) * 2 * np.pi / (rng.uniform(0.06, 0.2) * 1.7)
-        fold = np.cos(model.neutral @ waves.T + rng.uniform(0, 2 * np.pi, FOLDS)).sum(axis=1) / np.sqrt(FOLDS / 2)
+        fold = np.cos(model.neutral @ waves.T + rng.uniform(0, 2 * np.pi, FOLDS)).sum(axis=1) / np.sqrt(
+            FOLDS / 2
+        )
         offset = height * loose * np.maximum(1 + folded * fold, 0.1)
         points = points + (mask * offset)[:, None] * vertex_normals(points, model.faces)
 
     on_leg, on_arm, on_trunk = chart.leg >= 0, chart.arm >= 0, chart.trunk >= 0
     if rng.random() < 0.55:
         waist = rng.uniform(0.25, 0.5)
-        end = rng.choice([rng.uniform(0.2, 0.8), rng.uniform(0.8, 1.3), rng.uniform(1.6, 2.0)], p=[0.25, 0.15, 0.6])
-        mask = on_leg * _fades(chart.leg, end, rng.uniform(0.03, 0.15)) + on_trunk * _fades(chart.trunk, waist, 0.05)
+        end = rng.choice(
+            [rng.uniform(0.2, 0.8), rng.uniform(0.8, 1.3), rng.uniform(1.6, 2.0)], p=[0.25, 0.15, 0.6]
+        )
+        mask = on_leg * _fades(chart.leg, end, rng.uniform(0.03, 0.15)) + on_trunk * _fades(
+            chart.trunk, waist, 0.05
+        )
         loose = rng.uniform(0.001, 0.006) if rng.random() < 0.5 else rng.uniform(0.006, 0.02)
-        wear(mask * (1 + rng.uniform(0, 0.6) * np.clip(chart.leg, 0, 2) / 2), int(rng.integers(2, 25)), loose, rng.uniform(0, 0.45))
+        wear(
+            mask * (1 + rng.uniform(0, 0.6) * np.clip(chart.leg, 0, 2) / 2),
+            int(rng.integers(2, 25)),
+            loose,
+            rng.uniform(0, 0.45),
+        )
     if rng.random() < 0.55:
-        end = rng.choice([rng.uniform(-0.1, 0.15), rng.uniform(0.3, 0.9), rng.uniform(1.4, 1.95)], p=[0.2, 0.4, 0.4])
+        end = rng.choice(
+            [rng.uniform(-0.1, 0.15), rng.uniform(0.3, 0.9), rng.uniform(1.4, 1.95)], p=[0.2, 0.4, 0.4]
+        )
         hem, collar = rng.uniform(0.1, 0.4), rng.uniform(0.85, 1.0)
         mask = on_trunk * (1 - _fades(chart.trunk, hem, 0.05)) * _fades(chart.trunk, collar, 0.05)
         mask = mask + on_arm * _fades(chart.arm, end, rng.uniform(0.03, 0.15))
@@ -108,7 +123,12 @@ def dressed(points: Floats, model: BodyModel, rng: Rng) -> tuple[Floats, float]:
         wear(edge, int(rng.integers(0, 6)), rng.uniform(0.003, 0.025), rng.uniform(0, 0.5))
     if rng.random() < 0.1:
         names = ("palm", "thumb", "index finger", "middle finger", "ring finger", "little finger")
-        wear(_is(*(f"{side} {name}" for side in ("left", "right") for name in names)).astype(float), 4, 0.002, 0.0)
+        wear(
+            _is(*(f"{side} {name}" for side in ("left", "right") for name in names)).astype(float),
+            4,
+            0.002,
+            0.0,
+        )
     return points, loosest
 
 
@@ -160,12 +180,19 @@ def draw_solid(points: Floats, model: BodyModel, rng: Rng) -> Solid | None:
         length = rng.uniform(0.4, 1.0) if rng.random() < 0.6 else rng.uniform(1.0, 1.7)
         below = (chart.leg >= 0) & (chart.leg < length)
         around = below | ((chart.trunk >= 0) & (chart.trunk < rng.uniform(0.15, 0.3)))
-        knees = [points[(chart.leg > 0.8) & (chart.leg < 1.2) & (model.neutral[:, 0] * side > 0)].mean(axis=0) for side in (1, -1)]
+        knees = [
+            points[(chart.leg > 0.8) & (chart.leg < 1.2) & (model.neutral[:, 0] * side > 0)].mean(axis=0)
+            for side in (1, -1)
+        ]
         if np.linalg.norm(knees[0] - knees[1]) > 0.3 * height:
             return None
         return Solid(_hull(points[around], height * rng.uniform(0.0, 0.02)), np.flatnonzero(around))
     scalp = _is("scalp") & (vertex_normals(points, model.faces) @ _upright(points, model) > -0.5)
-    back = (chart.trunk > rng.uniform(0.75, 0.95)) & _is("upper back") & (np.abs(model.neutral[:, 0]) < rng.uniform(0.04, 0.1))
+    back = (
+        (chart.trunk > rng.uniform(0.75, 0.95))
+        & _is("upper back")
+        & (np.abs(model.neutral[:, 0]) < rng.uniform(0.04, 0.1))
+    )
     face = _is("face")
     behind = points[scalp].mean(axis=0) - points[face].mean(axis=0)
     behind = behind / np.linalg.norm(behind)

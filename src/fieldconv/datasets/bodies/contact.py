@@ -18,12 +18,23 @@ _GROUPS = {
     **{
         f"{side} forearm": tuple(
             f"{side} {name}"
-            for name in ("lower arm", "palm", "thumb", "index finger", "middle finger", "ring finger", "little finger")
+            for name in (
+                "lower arm",
+                "palm",
+                "thumb",
+                "index finger",
+                "middle finger",
+                "ring finger",
+                "little finger",
+            )
         )
         for side in ("left", "right")
     },
     **{f"{side} thigh": (f"{side} upper leg",) for side in ("left", "right")},
-    **{f"{side} shin": tuple(f"{side} {name}" for name in ("lower leg", "foot", "toes")) for side in ("left", "right")},
+    **{
+        f"{side} shin": tuple(f"{side} {name}" for name in ("lower leg", "foot", "toes"))
+        for side in ("left", "right")
+    },
 }
 _JOINED = {
     ("head", "trunk"),
@@ -33,7 +44,9 @@ _JOINED = {
     ("left thigh", "right thigh"),
 }
 _NAMES = tuple(_GROUPS)
-_GROUP_OF_FINE = np.array([next(g for g, n in enumerate(_NAMES) if fine in _GROUPS[n]) for fine in FINE_PARTS])
+_GROUP_OF_FINE = np.array(
+    [next(g for g, n in enumerate(_NAMES) if fine in _GROUPS[n]) for fine in FINE_PARTS]
+)
 _PAIRS = tuple(
     (a, b)
     for a in range(len(_NAMES))

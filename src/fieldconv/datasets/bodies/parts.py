@@ -15,13 +15,13 @@ from .rig import FRONT, LEFT, SIDES, UP
 
 PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot")
 _CENTRE = {
-    "face": "head", "scalp": "head", "neck": "head", "chest": "torso", "upper back": "torso", "belly": "torso",
-    "lower back": "torso", "pelvis": "torso",
+    "face": "head", "scalp": "head", "neck": "head", "chest": "torso", "upper back": "torso",
+    "belly": "torso", "lower back": "torso", "pelvis": "torso",
 }  # fmt: skip
 _SIDED = {
-    "upper arm": "upper arm", "lower arm": "lower arm", "palm": "hand", "thumb": "hand", "index finger": "hand",
-    "middle finger": "hand", "ring finger": "hand", "little finger": "hand", "upper leg": "upper leg",
-    "lower leg": "lower leg", "foot": "foot", "toes": "foot",
+    "upper arm": "upper arm", "lower arm": "lower arm", "palm": "hand", "thumb": "hand",
+    "index finger": "hand", "middle finger": "hand", "ring finger": "hand", "little finger": "hand",
+    "upper leg": "upper leg", "lower leg": "lower leg", "foot": "foot", "toes": "foot",
 }  # fmt: skip
 _WHOLE = _CENTRE | {f"{side} {name}": part for side in ("left", "right") for name, part in _SIDED.items()}
 FINE_PARTS = tuple(_WHOLE)

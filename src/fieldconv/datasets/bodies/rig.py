@@ -23,7 +23,7 @@ FINGERS = ("finger2", "finger3", "finger4", "finger5")
 class Hand:
     """``bend`` of each of four fingers at each joint, ``spread`` between them, ``thumb`` across the palm."""
 
-    bend: tuple[float, float, float, float] = (20.0, 20.0, 20.0, 20.0)
+    bend: Floats = field(default_factory=lambda: np.full(4, 20.0))
     spread: float = 0.0
     thumb: float = 10.0
 
@@ -164,17 +164,17 @@ def turns_of(model: BodyModel, joints: Floats, pose: Pose) -> Floats:
         target = _direction(arm.lift, arm.toward, side)
         whole = _aim(upper, hinge, -LEFT, target, 0.0)
         # The twist is shared along the upper arm, so that the skin is wrung and not torn.
-        set_turn(f"upperarm01.{letter}", (clavicle @ shoulder).T @ rotation(target, 0.4 * side * arm.twist) @ whole)
+        set_turn(
+            f"upperarm01.{letter}", (clavicle @ shoulder).T @ rotation(target, 0.4 * side * arm.twist) @ whole
+        )
         set_turn(f"upperarm02.{letter}", rotation(upper, 0.6 * side * arm.twist))
         set_turn(f"lowerarm01.{letter}", rotation(hinge, arm.elbow - bent))
         across = at[f"finger2-1.{letter}"] - at[f"finger5-1.{letter}"]
         out = np.cross(fore, across) * side  # of the palm
-        # At rest, how far the palm is turned from looking inward, which is where the hinge does not point.
-        inward = side * hinge
-        flat = _frame(fore, inward)
-        palm = np.degrees(np.arctan2(out @ flat[:, 2], out @ flat[:, 1]))
-        roll = side * arm.palm - palm
-        roll = (roll + 180) % 360 - 180
+        # The elbow's hinge points sideways: from it one sees how far the palm is turned at rest.
+        flat = _frame(fore, side * hinge)
+        palm = float(np.degrees(np.arctan2(out @ flat[:, 2], out @ flat[:, 1])))
+        roll = (side * arm.palm - palm + 180) % 360 - 180
         set_turn(f"lowerarm02.{letter}", rotation(fore, 0.55 * roll))
         wrist = rotation(across, -side * arm.wrist) @ rotation(out, side * arm.sway)
         set_turn(f"wrist.{letter}", rotation(fore, 0.45 * roll) @ wrist)
@@ -182,9 +182,9 @@ def turns_of(model: BodyModel, joints: Floats, pose: Pose) -> Floats:
             along = at[f"{finger}-2.{letter}"] - at[f"{finger}-1.{letter}"]
             axis = np.cross(along, out)
             fan = rotation(out, side * arm.hand.spread * (1 - 2 * number / 3))
-            set_turn(f"{finger}-1.{letter}", fan @ rotation(axis, arm.hand.bend[number]))
+            set_turn(f"{finger}-1.{letter}", fan @ rotation(axis, float(arm.hand.bend[number])))
             for joint in (2, 3):
-                set_turn(f"{finger}-{joint}.{letter}", rotation(axis, arm.hand.bend[number]))
+                set_turn(f"{finger}-{joint}.{letter}", rotation(axis, float(arm.hand.bend[number])))
         set_turn(f"finger1-1.{letter}", rotation(side * fore, 0.5 * arm.hand.thumb))
         for joint in (2, 3):
             set_turn(f"finger1-{joint}.{letter}", rotation(-side * out, arm.hand.thumb))
@@ -219,7 +219,13 @@ def chain(model: BodyModel, joints: Floats, turns: Floats) -> tuple[Floats, Floa
 
 
 def skinned(
-    model: BodyModel, points: Floats, joints: Floats, turns: Floats, *, smooth: float = 0.0, some: Ints | None = None
+    model: BodyModel,
+    points: Floats,
+    joints: Floats,
+    turns: Floats,
+    *,
+    smooth: float = 0.0,
+    some: Ints | None = None,
 ) -> Floats:
     """Return the skin moved with the bones.
 

@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 ALLOWED = 0.015  # limbs may be that deep in each other, in heights of the body
+DAMAGED = 0.75  # share of bodies that anything may happen to
 STYLES = {"even": 0.4, "uneven": 0.28, "fine ends": 0.17, "decimated": 0.1, "as modelled": 0.05}
 
 
@@ -91,6 +92,7 @@ def make_body(
         solid = draw_solid(points, model, wardrobe)
     skin = Mesh(points, model.faces)
     count = vertices or draw_vertices(meshing)
+    damage *= spoiling.random() < DAMAGED
     fused = spoiling.random() < damage * (0.5 if loose > 0.01 else 0.18)
     if fused or solid is not None:
         gap = height * (spoiling.uniform(0, 0.02) if spoiling.random() < 0.5 else 0.0)

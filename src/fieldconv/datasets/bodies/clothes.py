@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from fieldconv.geometry.halfedge import vertex_areas, vertex_normals
 from fieldconv.geometry.topology import edge_graph
 
 from .model import BodyModel, Floats, Ints, body_model
-from .parts import FINE_PARTS, fine_labels
+from .parts import FINE_PARTS, PART_OF_FINE, PARTS, fine_labels
 from .rig import SIDES
 
 Rng = np.random.Generator
@@ -60,75 +61,103 @@ def _chart() -> _Chart:
     return _Chart(leg, arm, trunk, fine, mean)
 
 
-def _fades(value: Floats, end: float, width: float) -> Floats:
-    """1 below the end, 0 above, with a hem between."""
-    return np.asarray(np.clip((end - value) / width + 0.5, 0, 1))
-
-
 def _is(*names: str) -> NDArray[np.bool_]:
     return np.isin(_chart().fine, [FINE_PARTS.index(name) for name in names])
 
 
+def _before(value: Floats, end: float, hem: float) -> Floats:
+    """1 where the value is less than the end, 0 where it is more, with a hem between; 0 below 0."""
+    return np.asarray((value >= 0) * np.clip((end - value) / hem + 0.5, 0, 1))
+
+
+class Garment(NamedTuple):
+    """Something worn.
+
+    Attributes
+    ----------
+    where : (V,) float64, how much of it each vertex of the template has.
+    smooth : how often what lies below is smoothed.
+    loose : how far it is from the skin, in heights of the body.
+    folded : how much that varies.
+    """
+
+    where: Floats
+    smooth: int
+    loose: float
+    folded: float
+
+
+def _looseness(rng: Rng) -> float:
+    """Half of all clothes fit tightly."""
+    return float(rng.uniform(0.001, 0.006) if rng.random() < 0.5 else rng.uniform(0.006, 0.019))
+
+
+def _trousers(rng: Rng) -> Garment:
+    chart = _chart()
+    ends = (rng.uniform(0.2, 0.8), rng.uniform(0.8, 1.3), rng.uniform(1.6, 2.0))  # shorts, to the knee, long
+    end = ends[rng.choice(3, p=[0.25, 0.15, 0.6])]
+    where = _before(chart.leg, end, rng.uniform(0.03, 0.15)) + _before(
+        chart.trunk, rng.uniform(0.25, 0.5), 0.05
+    )
+    flare = 1 + rng.uniform(0, 0.6) * np.clip(chart.leg, 0, 2) / 2
+    return Garment(where * flare, int(rng.integers(2, 25)), _looseness(rng), rng.uniform(0, 0.45))
+
+
+def _top(rng: Rng) -> Garment:
+    chart = _chart()
+    ends = (
+        rng.uniform(-0.1, 0.15),
+        rng.uniform(0.3, 0.9),
+        rng.uniform(1.4, 1.95),
+    )  # without sleeves, short, long
+    end = ends[rng.choice(3, p=[0.2, 0.4, 0.4])]
+    where = _before(chart.trunk, rng.uniform(0.85, 1.0), 0.05) - _before(
+        chart.trunk, rng.uniform(0.1, 0.4), 0.05
+    )
+    where = where + _before(chart.arm, end, rng.uniform(0.03, 0.15))
+    return Garment(where, int(rng.integers(2, 25)), _looseness(rng), rng.uniform(0, 0.45))
+
+
+def _shoes(rng: Rng) -> Garment:
+    top = rng.uniform(1.2, 1.95) if rng.random() < 0.3 else 2.0  # boots or shoes
+    feet = _is("left foot", "right foot", "left toes", "right toes") | (_chart().leg > top)
+    return Garment(feet.astype(np.float64), int(rng.integers(25, 60)), rng.uniform(0.003, 0.008), 0.0)
+
+
+def _hair(rng: Rng) -> Garment:
+    where = _is("scalp").astype(np.float64)
+    for _ in range(4):
+        where = _chart().mean @ where
+    return Garment(where, int(rng.integers(0, 6)), rng.uniform(0.003, 0.025), rng.uniform(0, 0.5))
+
+
+def _gloves(rng: Rng) -> Garment:
+    hands = [name for name, part in zip(FINE_PARTS, PART_OF_FINE, strict=True) if PARTS[part] == "hand"]
+    return Garment(_is(*hands).astype(np.float64), 4, rng.uniform(0.001, 0.003), 0.0)
+
+
+# With how often they are worn.
+GARMENTS: dict[Callable[[Rng], Garment], float] = {
+    _trousers: 0.55, _top: 0.55, _shoes: 0.45, _hair: 0.5, _gloves: 0.1,
+}  # fmt: skip
+
+
 def dressed(points: Floats, model: BodyModel, rng: Rng) -> tuple[Floats, float]:
     """Return the skin under random clothes, and how loose the loosest of them is, in heights of the body."""
-    chart = _chart()
     height = float(np.ptp(model.neutral[:, 2])) * _size(points, model)
     loosest = 0.0
-
-    def wear(mask: Floats, smooth: int, loose: float, folded: float) -> None:
-        nonlocal points, loosest
-        loosest = max(loosest, loose)
-        for _ in range(smooth):
-            points = points + 0.6 * mask[:, None] * (chart.mean @ points - points)
-        waves = rng.standard_normal((FOLDS, 3)) * 2 * np.pi / (rng.uniform(0.06, 0.2) * 1.7)
-        fold = np.cos(model.neutral @ waves.T + rng.uniform(0, 2 * np.pi, FOLDS)).sum(axis=1) / np.sqrt(
-            FOLDS / 2
-        )
-        offset = height * loose * np.maximum(1 + folded * fold, 0.1)
-        points = points + (mask * offset)[:, None] * vertex_normals(points, model.faces)
-
-    on_leg, on_arm, on_trunk = chart.leg >= 0, chart.arm >= 0, chart.trunk >= 0
-    if rng.random() < 0.55:
-        waist = rng.uniform(0.25, 0.5)
-        end = rng.choice(
-            [rng.uniform(0.2, 0.8), rng.uniform(0.8, 1.3), rng.uniform(1.6, 2.0)], p=[0.25, 0.15, 0.6]
-        )
-        mask = on_leg * _fades(chart.leg, end, rng.uniform(0.03, 0.15)) + on_trunk * _fades(
-            chart.trunk, waist, 0.05
-        )
-        loose = rng.uniform(0.001, 0.006) if rng.random() < 0.5 else rng.uniform(0.006, 0.02)
-        wear(
-            mask * (1 + rng.uniform(0, 0.6) * np.clip(chart.leg, 0, 2) / 2),
-            int(rng.integers(2, 25)),
-            loose,
-            rng.uniform(0, 0.45),
-        )
-    if rng.random() < 0.55:
-        end = rng.choice(
-            [rng.uniform(-0.1, 0.15), rng.uniform(0.3, 0.9), rng.uniform(1.4, 1.95)], p=[0.2, 0.4, 0.4]
-        )
-        hem, collar = rng.uniform(0.1, 0.4), rng.uniform(0.85, 1.0)
-        mask = on_trunk * (1 - _fades(chart.trunk, hem, 0.05)) * _fades(chart.trunk, collar, 0.05)
-        mask = mask + on_arm * _fades(chart.arm, end, rng.uniform(0.03, 0.15))
-        loose = rng.uniform(0.001, 0.006) if rng.random() < 0.5 else rng.uniform(0.006, 0.018)
-        wear(mask, int(rng.integers(2, 25)), loose, rng.uniform(0, 0.45))
-    if rng.random() < 0.45:
-        above = rng.uniform(1.2, 1.95) if rng.random() < 0.3 else 2.0
-        shoe = _is("left foot", "right foot", "left toes", "right toes") | (chart.leg > above)
-        wear(shoe.astype(float), int(rng.integers(25, 60)), rng.uniform(0.003, 0.008), 0.0)
-    if rng.random() < 0.5:
-        edge = _is("scalp").astype(float)
-        for _ in range(4):
-            edge = chart.mean @ edge
-        wear(edge, int(rng.integers(0, 6)), rng.uniform(0.003, 0.025), rng.uniform(0, 0.5))
-    if rng.random() < 0.1:
-        names = ("palm", "thumb", "index finger", "middle finger", "ring finger", "little finger")
-        wear(
-            _is(*(f"{side} {name}" for side in ("left", "right") for name in names)).astype(float),
-            4,
-            0.002,
-            0.0,
-        )
+    for kind, chance in GARMENTS.items():
+        if rng.random() > chance:
+            continue
+        garment = kind(rng)
+        loosest = max(loosest, garment.loose)
+        for _ in range(garment.smooth):
+            points = points + 0.6 * garment.where[:, None] * (_chart().mean @ points - points)
+        waves = rng.standard_normal((FOLDS, 3)) * 2 * np.pi / rng.uniform(0.1, 0.35)
+        fold = np.cos(model.neutral @ waves.T + rng.uniform(0, 2 * np.pi, FOLDS)).sum(axis=1)
+        offset = garment.loose * np.maximum(1 + garment.folded * fold / np.sqrt(FOLDS / 2), 0.1)
+        away = height * (garment.where * offset)[:, None]
+        points = points + away * vertex_normals(points, model.faces)
     return points, loosest
 
 
@@ -157,7 +186,7 @@ class Solid:
 def _hull(corners: Floats, inflate: float) -> Callable[[Floats], Floats]:
     """Roughly the distance to a convex hull that is inflated."""
     planes = ConvexHull(corners).equations
-    # Many facets are nearly the same; a few hundred points of the lattice need not ask them all.
+    # Many facets are nearly the same, and each is asked by every point of the lattice.
     planes = np.unique(planes.round(2), axis=0) if len(planes) > 400 else planes
     normal, offset = planes[:, :3], planes[:, 3]
     low, high = corners.min(axis=0) - inflate, corners.max(axis=0) + inflate
@@ -173,37 +202,31 @@ def _hull(corners: Floats, inflate: float) -> Callable[[Floats], Floats]:
 
 
 def draw_solid(points: Floats, model: BodyModel, rng: Rng) -> Solid | None:
-    """Return a skirt or long hair, or None if neither suits the pose."""
-    chart = _chart()
+    """Return a skirt or long hair, or None if it does not suit the pose."""
     height = float(np.ptp(model.neutral[:, 2])) * _size(points, model)
-    if rng.random() < 0.6:
-        length = rng.uniform(0.4, 1.0) if rng.random() < 0.6 else rng.uniform(1.0, 1.7)
-        below = (chart.leg >= 0) & (chart.leg < length)
-        around = below | ((chart.trunk >= 0) & (chart.trunk < rng.uniform(0.15, 0.3)))
-        knees = [
-            points[(chart.leg > 0.8) & (chart.leg < 1.2) & (model.neutral[:, 0] * side > 0)].mean(axis=0)
-            for side in (1, -1)
-        ]
-        if np.linalg.norm(knees[0] - knees[1]) > 0.3 * height:
-            return None
-        return Solid(_hull(points[around], height * rng.uniform(0.0, 0.02)), np.flatnonzero(around))
-    scalp = _is("scalp") & (vertex_normals(points, model.faces) @ _upright(points, model) > -0.5)
-    back = (
-        (chart.trunk > rng.uniform(0.75, 0.95))
-        & _is("upper back")
-        & (np.abs(model.neutral[:, 0]) < rng.uniform(0.04, 0.1))
+    return (
+        _skirt(points, model, rng, height) if rng.random() < 0.6 else _long_hair(points, model, rng, height)
     )
-    face = _is("face")
-    behind = points[scalp].mean(axis=0) - points[face].mean(axis=0)
-    behind = behind / np.linalg.norm(behind)
-    # Only what is behind the ears: the face stays free.
-    crown = scalp & ((points - points[scalp].mean(axis=0)) @ behind > 0)
-    if not back.any() or not crown.any():
+
+
+def _skirt(points: Floats, model: BodyModel, rng: Rng, height: float) -> Solid | None:
+    """What hangs around both legs: their convex hull, down to some length, if they are not far apart."""
+    chart = _chart()
+    length = rng.uniform(0.4, 1.0) if rng.random() < 0.6 else rng.uniform(1.0, 1.7)
+    around = (chart.leg >= 0) & (chart.leg < length)
+    around |= (chart.trunk >= 0) & (chart.trunk < rng.uniform(0.15, 0.3))
+    knee = (chart.leg > 0.8) & (chart.leg < 1.2)
+    left, right = (points[knee & (side * model.neutral[:, 0] > 0)].mean(axis=0) for side in (1, -1))
+    if np.linalg.norm(left - right) > 0.3 * height:
         return None
+    return Solid(_hull(points[around], height * rng.uniform(0.0, 0.02)), np.flatnonzero(around))
+
+
+def _long_hair(points: Floats, model: BodyModel, rng: Rng, height: float) -> Solid | None:
+    """The hull of the back of the head and of some of the back; all of it belongs to the scalp."""
+    chart, scalp = _chart(), _is("scalp")
+    behind = points[scalp].mean(axis=0) - points[_is("face")].mean(axis=0)
+    crown = scalp & ((points - points[scalp].mean(axis=0)) @ behind > 0)
+    back = (chart.trunk > rng.uniform(0.75, 0.95)) & _is("upper back")
+    back &= np.abs(model.neutral[:, 0]) < rng.uniform(0.04, 0.1)
     return Solid(_hull(points[crown | back], height * rng.uniform(0.003, 0.015)), np.flatnonzero(scalp))
-
-
-def _upright(points: Floats, model: BodyModel) -> Floats:
-    """From the neck to the head's top."""
-    way = points[_is("scalp")].mean(axis=0) - points[_is("neck")].mean(axis=0)
-    return np.asarray(way / np.linalg.norm(way))

@@ -20,7 +20,17 @@ from scipy.sparse.csgraph import dijkstra
 from .halfedge import collapse_edges, edge_ratios, flip_edges, make_net, net_arrays, net_vertices
 from .mesh import Mesh
 from .remesh import EQUILATERAL, even_size, remesh, unevenness
-from .topology import Floats, Ints, capped, components, edge_graph, manifold_part, rims, without_pinches
+from .topology import (
+    Floats,
+    Ints,
+    capped,
+    components,
+    edge_graph,
+    manifold_part,
+    neighbour_means,
+    rims,
+    without_pinches,
+)
 from .voxels import outer_surface
 
 __all__ = [
@@ -256,14 +266,13 @@ def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
     Each vertex moves towards the mean of its neighbours, and a little less far back, again and again, so
     that limbs do not shrink.
     """
-    graph = edge_graph(mesh.vertices, mesh.faces)
-    graph.data[:] = 1
-    degree = np.maximum(np.asarray(graph.sum(axis=1)).ravel(), 1)
+    mean = neighbour_means(len(mesh.vertices), mesh.faces)
+    alone = (np.diff(mean.indptr) == 0)[:, None]
     reach = width * np.linalg.norm(np.ptp(mesh.vertices, axis=0)) / _edge_length(mesh)
     points = mesh.vertices
     for _ in range(min(200, int(np.ceil(2 * reach**2)))):
         for step in (0.6, -0.5):
-            points = points + step * ((graph @ points) / degree[:, None] - points)
+            points = points + step * np.where(alone, 0, mean @ points - points)
     return Damaged(Mesh(points, mesh.faces, mesh.name), undamaged(mesh).origin)
 
 

@@ -26,6 +26,22 @@ def edge_graph(points: Floats, faces: Ints) -> csr_array:
     return coo_array((np.tile(length, 2), (np.append(i, j), np.append(j, i))), (count, count)).tocsr()
 
 
+def neighbour_means(count: int, faces: Ints) -> csr_array:
+    """Return the sparse matrix that takes values at vertices to the mean over each one's neighbours.
+
+    Examples
+    --------
+    >>> neighbour_means(4, np.array([[0, 1, 2]])).toarray().tolist()
+    [[0.0, 0.5, 0.5, 0.0], [0.5, 0.0, 0.5, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+    ends = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    i, j = np.concatenate([ends, ends[:, ::-1]]).T
+    graph = coo_array((np.ones(len(i)), (i, j)), (count, count)).tocsr()
+    graph.data[:] = 1
+    graph.data /= np.repeat(np.diff(graph.indptr), np.diff(graph.indptr))
+    return graph
+
+
 def tidy(count: int, faces: Ints) -> tuple[Ints, Ints]:
     """Return the vertices kept and the renumbered faces of the largest component, pinched vertices gone.
 

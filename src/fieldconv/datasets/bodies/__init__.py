@@ -20,6 +20,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.remesh import make_reference, settle_all
 from fieldconv.geometry.reshape import reshaped
 from fieldconv.geometry.spectral import Eigenbasis, eigenbasis
+from fieldconv.geometry.topology import neighbour_means
 
 from .clothes import draw_solid, dressed
 from .contact import depth
@@ -135,10 +136,21 @@ def _basis() -> Eigenbasis:
     return eigenbasis(template().mesh.normalised(), 64)
 
 
+@cache
+def _membership() -> NDArray[np.float64]:
+    """How much each vertex of the template belongs to each finer part: blurred, for smooth borders."""
+    shape = template()
+    member = np.eye(len(FINE_PARTS))[shape.fine]
+    mean = neighbour_means(len(member), shape.mesh.faces)
+    for _ in range(3):
+        member = 0.5 * (member + mean @ member)
+    return np.asarray(member)
+
+
 def _sample(body: Damaged, name: str, rng: np.random.Generator) -> BodySample:
     """The mesh in some unit and frame, with its truth."""
     shape = template()
-    fine = (body.origin @ np.eye(len(FINE_PARTS))[shape.fine]).argmax(axis=1)
+    fine = (body.origin @ _membership()).argmax(axis=1)
     reference = make_reference(shape.mesh, np.ones(len(shape.mesh.vertices)))
     start = reference.ring[reference.first[body.nearest]]
     triangle, weights = settle_all(reference, start, body.origin @ shape.mesh.vertices)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from scipy.spatial import ConvexHull
 
 from fieldconv.geometry.halfedge import vertex_areas, vertex_normals
-from fieldconv.geometry.topology import edge_graph
+from fieldconv.geometry.topology import neighbour_means
 
 from .model import BodyModel, Floats, Ints, body_model
 from .parts import FINE_PARTS, PART_OF_FINE, PARTS, fine_labels
@@ -55,10 +55,7 @@ def _chart() -> _Chart:
     )
     low, high = skin[body, 2].min(), at["neck01"][2]
     trunk[body] = np.clip((skin[body, 2] - low) / (high - low), 0, 1)
-    graph = edge_graph(skin, model.faces)
-    graph.data[:] = 1
-    mean = csr_array(diags_array(1 / np.asarray(graph.sum(axis=1)).ravel()) @ graph)
-    return _Chart(leg, arm, trunk, fine, mean)
+    return _Chart(leg, arm, trunk, fine, neighbour_means(len(skin), model.faces))
 
 
 def _is(*names: str) -> NDArray[np.bool_]:

@@ -77,6 +77,14 @@ def make_body(
     ------
     ImportError
         If anny is not installed.
+    ValueError
+        If there cannot be so many vertices.
+
+    Examples
+    --------
+    >>> body = make_body(3, vertices=2000, damage=0)  # doctest: +SKIP
+    >>> len(body.mesh.vertices), PARTS[body.labels[0]]  # doctest: +SKIP
+    (2000, 'head')
     """
     if vertices is not None and not FEWEST <= vertices <= MOST:
         raise ValueError(f"cannot make a body of {vertices} vertices; choose {FEWEST} to {MOST}")

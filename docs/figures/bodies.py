@@ -12,7 +12,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz.panels import Labels, Panel
 from fieldconv.viz.picture import render
 
-SIZE, COLUMNS, BODIES = 118, 14, 98
+SIZE, COLUMNS, BODIES = 130, 10, 100
 
 
 def upright(body: bodies.BodySample) -> Mesh:

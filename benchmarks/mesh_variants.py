@@ -1,7 +1,8 @@
-"""Other meshes of the same shape: noisier, coarser, finer, triangulated anew.
+"""Other meshes of the same shape: finer, triangulated anew.
 
 Every function takes a closed mesh. It gives a mesh and, for each of its vertices, the vertex of the given
-mesh that it came from or lies nearest to, by which a ground truth is carried over.
+mesh that it came from or lies nearest to, by which a ground truth is carried over. Noisier and coarser ones
+come from `fieldconv.geometry.damage`.
 """
 
 from __future__ import annotations
@@ -10,44 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv import Mesh
-from fieldconv.datasets.creatures.remesh import (
-    collapse_edges,
-    edge_ratios,
-    flip_edges,
-    make_net,
-    net_arrays,
-)
+from fieldconv.geometry.damage import decimated
 
 Ints = NDArray[np.int64]
 Variant = tuple[Mesh, Ints]
-
-
-def noisy(mesh: Mesh, share: float, rng: np.random.Generator) -> Variant:
-    """Vertices moved along their normals by a normal deviate of ``share`` of the box's diagonal."""
-    diagonal = np.linalg.norm(np.ptp(mesh.vertices, axis=0))
-    height = share * diagonal * rng.standard_normal((len(mesh.vertices), 1))
-    return Mesh(mesh.vertices + height * mesh.vertex_normals, mesh.faces), np.arange(len(mesh.vertices))
-
-
-def decimated(mesh: Mesh, vertices: int) -> Variant:
-    """Shortest edges collapsed, one end onto the other, until so many vertices are left."""
-    origin = np.arange(len(mesh.vertices))
-    for _ in range(50):
-        more = len(mesh.vertices) - vertices
-        if more <= 0:
-            break
-        net = make_net(mesh.vertices, mesh.vertex_normals, mesh.faces, 0)
-        halves, length = edge_ratios(net)
-        halves = halves[np.argsort(length)]
-        # Only the shorter half at a time, and none that grow twice as long, so that triangles stay alike.
-        median = float(np.median(length))
-        if not collapse_edges(net, halves, median, 2 * float(length.max()), 0.1, more):
-            break
-        flip_edges(net, 5, 0.0, 0.45)
-        kept = net.edge >= 0
-        origin = origin[kept]
-        mesh = Mesh(*net_arrays(net))
-    return mesh, origin
 
 
 def subdivided(mesh: Mesh, vertices: int, rng: np.random.Generator) -> Variant:
@@ -97,8 +64,8 @@ def flipped(mesh: Mesh, rounds: int, rng: np.random.Generator) -> Variant:
 def remeshed(mesh: Mesh, rng: np.random.Generator) -> Variant:
     """About as many vertices, at other places and joined otherwise: subdivided, then decimated."""
     finer, first = subdivided(mesh, 2 * len(mesh.vertices), rng)
-    coarser, second = decimated(finer, len(mesh.vertices))
-    return coarser, first[second]
+    coarser = decimated(finer, len(mesh.vertices))
+    return coarser.mesh, first[coarser.nearest]
 
 
 def _some_edges(mesh: Mesh, rng: np.random.Generator) -> Ints:

@@ -13,12 +13,10 @@ from fieldconv import Mesh
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-from mesh_variants import Variant, decimated, flipped, noisy, remeshed, subdivided
+from mesh_variants import Variant, flipped, remeshed, subdivided
 
 SPHERE = Mesh(*icosphere(3))  # 642 vertices
 VARIANTS = {
-    "noisy": (lambda rng: noisy(SPHERE, 0.001, rng), 642),
-    "decimated": (lambda rng: decimated(SPHERE, 300), 300),
     "subdivided": (lambda rng: subdivided(SPHERE, 1100, rng), 1100),
     "flipped": (lambda rng: flipped(SPHERE, 3, rng), 642),
     "remeshed": (lambda rng: remeshed(SPHERE, rng), 642),

@@ -110,6 +110,9 @@ def _version() -> str:
     folder = files("fieldconv.datasets.creatures")
     sources = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".py")}
     sources["collection"] = files("fieldconv.datasets").joinpath("creature_collection.py").read_bytes()
+    geometry = files("fieldconv.geometry")
+    for name in ("damage.py", "halfedge.py", "lattice.py", "topology.py"):
+        sources[name] = geometry.joinpath(name).read_bytes()
     return hashlib.sha256(b"".join(sources[name] for name in sorted(sources))).hexdigest()[:16]
 
 

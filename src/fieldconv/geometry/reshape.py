@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .mesh import Mesh
-from .spectral import eigenbasis
+from .spectral import Eigenbasis, eigenbasis
 
 # Copies are kept on disk: raise the version in datasets/base.py when what follows changes.
 SMOOTHING = 0.01  # heat flow, at unit area, after which an arm or a leg has shrunk to its axis
@@ -22,6 +22,7 @@ def reshaped(
     *,
     thickness: float = 0.35,
     stretch: float = 0.2,
+    basis: Eigenbasis | None = None,
 ) -> Mesh:
     """The same mesh with limbs thicker and thinner here and there, and stretched as a whole, at random.
 
@@ -39,6 +40,8 @@ def reshaped(
         Standard deviation, over the surface, of the logarithm of the factor.
     stretch : float
         Largest logarithm of the stretch along three random perpendicular directions.
+    basis : Eigenbasis, optional
+        At unit area, of another pose of the same mesh: it need not be found for each pose then.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def reshaped(
     """
     draw = np.random.default_rng(seed)
     mesh = mesh.normalised()
-    basis = eigenbasis(mesh, 64)
+    basis = eigenbasis(mesh, 64) if basis is None else basis
     shrunk = basis.functions @ (
         np.exp(-SMOOTHING * basis.values)[:, None]
         * (basis.functions.T @ (basis.areas[:, None] * mesh.vertices))

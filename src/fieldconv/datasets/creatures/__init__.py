@@ -14,21 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from fieldconv.geometry.halfedge import flip_slivers
 from fieldconv.geometry.mesh import Mesh
 
 from .contact import closest_approach, fuse
-from .difficulty import (
-    DIFFICULTIES,
-    Difficulty,
-    add_noise,
-    cut_holes,
-    cut_plane,
-    missing_limbs,
-    named,
-    place,
-)
+from .difficulty import DIFFICULTIES, Difficulty, missing_limbs, named, place, spoil
 from .pose import articulate, find_turns, grow, owners, skin_weights
-from .remesh import flip_slivers, triangulate
+from .remesh import triangulate
 from .skeleton import PARTS, Array, Skeleton
 from .solid import Faces, make_solid, project_all
 from .species import SKELETONS
@@ -111,17 +103,10 @@ def make_creature(
         points, keep, faces = fuse(points, faces, *contact[1:])
         points, rest = points[keep], rest[keep]
         faces = flip_slivers(points, faces)
-    if level.holes:
-        keep, faces = cut_holes(points, faces, damage, level.holes)
-        points, rest = points[keep], rest[keep]
-    if level.cut:
-        keep, faces = cut_plane(points, faces, damage, level.cut)
-        points, rest = points[keep], rest[keep]
-    if level.noise:
-        points = add_noise(points, faces, damage, level.noise)
-    points = place(points, damage, level)
+    mesh, rest = spoil(Mesh(points, faces), rest, damage, level)
+    mesh = Mesh(place(mesh.vertices, damage, level), mesh.faces, name=f"{name}-{seed}")
     labels = skeleton.part[owners(skeleton, rest)]
-    return CreatureSample(Mesh(points, faces, name=f"{name}-{seed}"), number, labels, rest)
+    return CreatureSample(mesh, number, labels, rest)
 
 
 def _pose(

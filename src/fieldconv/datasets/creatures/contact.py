@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
-from .remesh import vertex_areas, vertex_normals
+from fieldconv.geometry.halfedge import vertex_areas, vertex_normals
+from fieldconv.geometry.topology import edge_graph, tidy
+
 from .skeleton import Array
 from .solid import Faces
-from .topology import edge_graph, tidy
 
 Index = NDArray[np.int64]
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import dijkstra
 
-from .remesh import random_turn, vertex_normals
+from fieldconv.geometry import damage
+from fieldconv.geometry.lattice import random_turn
+from fieldconv.geometry.mesh import Mesh
+
 from .skeleton import Array, Skeleton
-from .solid import Faces
-from .topology import edge_graph, tidy
-
-Keep = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,32 +86,17 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
     return removed
 
 
-def cut_holes(points: Array, faces: Faces, rng: np.random.Generator, number: int) -> tuple[Keep, Faces]:
-    """Remove discs, each about 1 to 3 % of the surface."""
-    graph = edge_graph(points, faces)
-    size = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
-    area = 0.866 * size**2 * len(points)
-    gone = np.zeros(len(points), bool)
-    for centre in rng.choice(len(points), number, replace=False):
-        radius = max(1.2 * size, np.sqrt(rng.uniform(0.01, 0.03) * area / np.pi))
-        gone |= dijkstra(graph, indices=int(centre), limit=radius) <= radius
-    return tidy(len(points), faces[~gone[faces].any(axis=1)])
-
-
-def cut_plane(points: Array, faces: Faces, rng: np.random.Generator, share: float) -> tuple[Keep, Faces]:
-    """Remove what lies beyond a plane in a random direction."""
-    direction = rng.standard_normal(3)
-    height = points @ (direction / np.linalg.norm(direction))
-    gone = height > np.quantile(height, 1 - share)
-    return tidy(len(points), faces[~gone[faces].any(axis=1)])
-
-
-def add_noise(points: Array, faces: Faces, rng: np.random.Generator, noise: float) -> Array:
-    """Displace vertices along their normals by a normal deviate of ``noise`` mean edge lengths."""
-    normal = vertex_normals(points, faces)
-    size = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
-    deviate = np.clip(rng.standard_normal((len(points), 1)), -2.5, 2.5)
-    return np.asarray(points + noise * size * deviate * normal)
+def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Array]:
+    """Do the damage to a posed mesh; give it and the rest positions of the vertices that are left."""
+    if difficulty.holes:
+        done = damage.holes(mesh, rng, difficulty.holes, pieces=1.0)
+        mesh, rest = done.mesh, rest[done.nearest]
+    if difficulty.cut:
+        done = damage.cut(mesh, rng, difficulty.cut, pieces=1.0)
+        mesh, rest = done.mesh, rest[done.nearest]
+    if difficulty.noise:
+        mesh = damage.noise(mesh, rng, difficulty.noise, unit="edge", most=2.5).mesh
+    return mesh, rest
 
 
 def place(points: Array, rng: np.random.Generator, difficulty: Difficulty) -> Array:

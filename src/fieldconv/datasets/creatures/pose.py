@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
-from .remesh import vertex_areas
+from fieldconv.geometry.halfedge import vertex_areas
+
 from .skeleton import Array, Skeleton
 from .solid import Faces, bone_distances, make_solid
 
@@ -166,11 +167,18 @@ def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, stre
 def articulate(skeleton: Skeleton, points: Array, joints: Array, weights: Array, turns: Array) -> Array:
     """Skin the points with blended dual quaternions, which keep volume where limbs bend."""
     rotation, place = _chain(skeleton, joints, turns)
-    # Each bone's motion is x ↦ R x + t; as a dual quaternion: (R, ½ t R).
     for b in range(1, len(skeleton)):
         if rotation[b] @ rotation[skeleton.parent[b]] < 0:
             rotation[b] *= -1
-    shift = place - _rotate(rotation, joints)
+    return blend_motions(points, weights, rotation, place - _rotate(rotation, joints))
+
+
+def blend_motions(points: Array, weights: Array, rotation: Quaternion, shift: Array) -> Array:
+    """Move points (n, 3) by blended dual quaternions of the bones' motions x ↦ R x + t, R as quaternions.
+
+    Quaternions of neighbouring bones must be on one side of the sphere: no two of opposite sign.
+    """
+    # As a dual quaternion, a motion is (R, ½ t R).
     dual = 0.5 * _product(np.column_stack([np.zeros(len(shift)), shift]), rotation)
     real, dual = weights @ rotation, weights @ dual
     norm = np.linalg.norm(real, axis=1, keepdims=True)

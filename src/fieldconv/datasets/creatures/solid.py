@@ -14,10 +14,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fieldconv._compiled import kernel
+from fieldconv.geometry.lattice import cut_cells, joined
 
 from .skeleton import Array, Skeleton
 
 Faces = NDArray[np.int64]
+Index = NDArray[np.int64]
 
 BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipped, as a whole
 
@@ -182,59 +184,6 @@ def _blocks_near_surface(
 
 
 @kernel
-def _cut_tetrahedron(
-    number: NDArray[np.int64],
-    level: Array,
-    a: int,
-    b: int,
-    c: int,
-    d: int,
-    ends: NDArray[np.int64],
-    height: Array,
-    count: int,
-) -> int:
-    """Append the surface triangles of the positively oriented tetrahedron a, b, c, d; give the new count."""
-    # Bring the inside corners to the front by even permutations only: the orientation stays.
-    inside = (level[a] < 0) + (level[b] < 0) + (level[c] < 0) + (level[d] < 0)
-    if inside == 0 or inside == 4:
-        return count
-    odd_one = inside == 1
-    if inside != 2:
-        # The one corner that differs from the others becomes a.
-        if (level[b] < 0) == odd_one:
-            a, b, c = b, c, a
-        elif (level[c] < 0) == odd_one:
-            a, b, c = c, a, b
-        elif (level[d] < 0) == odd_one:
-            a, d, b = d, b, a
-        path = ((a, b), (a, c), (a, d), (a, b), (a, b), (a, b))
-        used = 3
-        if not odd_one:
-            path = ((a, b), (a, d), (a, c), (a, b), (a, b), (a, b))
-    else:
-        # The two inside corners become a and b.
-        if level[a] >= 0:
-            if level[b] < 0:
-                a, b, c = b, c, a
-            else:
-                a, b, c, d = c, d, a, b
-        if level[c] < 0:
-            b, c, d = c, d, b
-        elif level[d] < 0:
-            b, c, d = d, b, c
-        path = ((a, c), (a, d), (b, d), (a, c), (b, d), (b, c))
-        used = 6
-    for m in range(used):
-        low, high = path[m]
-        if number[low] > number[high]:
-            low, high = high, low
-        ends[count, 0], ends[count, 1] = number[low], number[high]
-        height[count, 0], height[count, 1] = level[low], level[high]
-        count += 1
-    return count
-
-
-@kernel
 def _tetrahedra_surface(
     solid: Solid,
     origin: Array,
@@ -243,11 +192,7 @@ def _tetrahedra_surface(
     blocks: NDArray[np.int64],
     active: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
-    """Surface triangles in the tetrahedra of a body-centred cubic lattice.
-
-    Each triangle corner lies on a lattice edge: it is given as the edge's two ends, numbered, with the values
-    there. A tetrahedron joins two neighbouring cell centres to an edge of the face between them.
-    """
+    """Surface triangles on the lattice, as `cut_cells` gives them."""
     n = BLOCK + 1
     ny, nz = blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1
     value = np.empty((2, n, n, n))
@@ -255,10 +200,6 @@ def _tetrahedra_surface(
     height = np.empty((4096, 2))
     count = 0
     distance = np.empty(len(solid.parent))
-    number = np.empty(6, np.int64)
-    level = np.empty(6)
-    at = np.empty(3, np.int64)
-    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     for a in range(len(active)):
         i0, j0, k0 = active[a, 0] * BLOCK, active[a, 1] * BLOCK, active[a, 2] * BLOCK
         for centre in range(2):
@@ -272,33 +213,7 @@ def _tetrahedra_surface(
                         y = origin[1] + turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] * w
                         z = origin[2] + turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] * w
                         value[centre, i, j, k] = field(solid, x, y, z, distance)
-        for i in range(BLOCK):
-            for j in range(BLOCK):
-                for k in range(BLOCK):
-                    for axis in range(3):
-                        # Six lattice points: two centres, then the four corners of the face between them.
-                        p, q = (axis + 1) % 3, (axis + 2) % 3
-                        inside = 0
-                        for m in range(6):
-                            at[0], at[1], at[2] = i, j, k
-                            if m > 0:
-                                at[axis] += 1
-                            if m > 1:
-                                at[p] += square[m - 2, 0]
-                                at[q] += square[m - 2, 1]
-                            kind = 1 if m < 2 else 0
-                            level[m] = value[kind, at[0], at[1], at[2]]
-                            number[m] = 2 * (((i0 + at[0]) * ny + j0 + at[1]) * nz + k0 + at[2]) + kind
-                            inside += level[m] < 0
-                        if inside == 0 or inside == 6:
-                            continue
-                        if count + 24 > len(ends):
-                            ends = np.concatenate((ends, np.empty_like(ends)))
-                            height = np.concatenate((height, np.empty_like(height)))
-                        for m in range(4):
-                            count = _cut_tetrahedron(
-                                number, level, 0, 1, 2 + m, 2 + (m + 1) % 4, ends, height, count
-                            )
+        ends, height, count = cut_cells(value, i0, j0, k0, ny, nz, ends, height, count)
     return ends[:count], height[:count]
 
 
@@ -316,16 +231,8 @@ def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tup
     active = _blocks_near_surface(solid, origin, turn, cell, blocks)
     edges, height = _tetrahedra_surface(solid, origin, turn, cell, blocks, active)
 
-    key, first, corner = np.unique(edges[:, 0] << 32 | edges[:, 1], return_index=True, return_inverse=True)
-    numbers = np.stack([key >> 32, key & 0xFFFFFFFF], axis=1)
-    index, centre = numbers // 2, numbers % 2
-    ny, nz = blocks[1:] * BLOCK + 1
-    lattice = np.stack([index // (ny * nz), index // nz % ny, index % nz], axis=2) + 0.5 * centre[..., None]
-    f = height[first]
-    share = np.clip(f[:, 0] / (f[:, 0] - f[:, 1]), 0.05, 0.95)[:, None]
-    points = origin + cell * ((1 - share) * lattice[:, 0] + share * lattice[:, 1]) @ turn.T
-    faces = corner.reshape(-1, 3)
-
+    lattice, faces, _ = joined(edges, height, blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1)
+    points = origin + cell * lattice @ turn.T
     count = len(points)
     graph = coo_array(
         (np.ones(3 * len(faces), bool), (faces.ravel(), np.roll(faces, 1, 1).ravel())), (count,) * 2

@@ -153,12 +153,53 @@ def _lift_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
 lift_fast.register_autograd(_lift_gradient, setup_context=_save_lift)
 
 
-def _sums(
-    y: Tensor, surface: Any, first_order: int, rings: int, spacing: Spacing, scalars: bool, fast: bool
+def disc_sums(
+    y: Tensor,
+    surface: Any,
+    *,
+    first_order: int,
+    rings: int,
+    spacing: Spacing = "linear",
+    scalars: bool = False,
+    backend: Backend = "auto",
 ) -> Tensor:
+    """Return the sums over every disc, one per order and ring, of features carried to its centre.
+
+    A[p,k,n,c] = Σ_{q in the disc of p} w_q e^{iφ_pq} e^{imθ_qp} ψ_n(r_qp) y[k,q,c],  m = first_order + k.
+
+    Parameters
+    ----------
+    y : complex Tensor, shape (K, n, C)
+        Features for each of the K orders.
+    surface : Surface or batch of them
+    first_order : int
+        The order m that belongs to y[0].
+    rings : int
+        N.
+    spacing : "linear" or "equal_area"
+        See `ring_radii`.
+    scalars : bool
+        The features are scalars, which need no transport: leave e^{iφ_pq} out.
+    backend : "auto", "torch" or "fast"
+        See `field_aggregate`.
+
+    Returns
+    -------
+    complex Tensor, shape (n, K, N, C)
+
+    Examples
+    --------
+    A pair of vertices that receive from each other, unturned, with weight 1.
+
+    >>> from types import SimpleNamespace
+    >>> pair = SimpleNamespace(edge_index=torch.tensor([[0, 1], [1, 0]]), log=torch.tensor([1j, 1j]),
+    ...                        transport=torch.ones(2) + 0j, weight=torch.ones(2), radius=torch.ones(1))
+    >>> disc_sums(torch.tensor([[[2 + 0j], [3 + 0j]]]), pair, first_order=1, rings=1).flatten().tolist()
+    [3j, 2j]
+    """
     geometry = Geometry.of(surface)
-    if fast:
-        sums: Tensor = gather(y, *geometry, first_order, rings, spacing, scalars)
+    if use_fast(backend, y, geometry):
+        sums: Tensor = gather(y.contiguous(), *geometry, first_order, rings, spacing, scalars)
         return sums
     return aggregate_torch(y, geometry, first_order, rings, spacing, scalars)
 
@@ -208,7 +249,7 @@ def field_aggregate(
     geometry = Geometry.of(surface)
     fast = use_fast(backend, x, geometry)
     y = lift_fast(x, band_limit) if fast else lift(x, band_limit)
-    return _sums(y, surface, -band_limit, rings, spacing, scalars=False, fast=fast)
+    return disc_sums(y, surface, first_order=-band_limit, rings=rings, spacing=spacing, backend=backend)
 
 
 def gradient_aggregate(
@@ -241,9 +282,9 @@ def gradient_aggregate(
     >>> torch.allclose(direction.flatten(), torch.tensor([2, -2j])), magnitude.flatten().tolist()
     (True, [3.0, 1.0])
     """
-    fast = use_fast(backend, features, Geometry.of(surface))
     scalars = torch.complex(features, torch.zeros_like(features))
     with_one = torch.cat([scalars, torch.ones_like(scalars[:, :1])], dim=1)
-    away = _sums(with_one[None], surface, 1, rings, spacing, scalars=False, fast=fast)[:, 0]
-    magnitude = _sums(scalars[None], surface, 0, rings, spacing, scalars=True, fast=fast)[:, 0]
+    options: Any = {"rings": rings, "spacing": spacing, "backend": backend}
+    away = disc_sums(with_one[None], surface, first_order=1, **options)[:, 0]
+    magnitude = disc_sums(scalars[None], surface, first_order=0, scalars=True, **options)[:, 0]
     return away[..., -1:] * features[:, None] - away[..., :-1], magnitude.real

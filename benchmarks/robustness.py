@@ -4,9 +4,9 @@
     python benchmarks/robustness.py             # draws again what was measured
 
 Networks learn the parts of clean embedded creatures, with field convolutions and with their gathering variant
-(`--network gathering`), by the same command with the same seeds. Each is then tried on the same unseen creatures at
-every level of difficulty, with more and more noise, with fewer and more vertices, and with tangent frames
-turned at random. About an hour on one core, most of it training.
+(`--network gathering`), by the same command with the same seeds. Each is then tried on the same unseen
+creatures at every level of difficulty, with more and more noise, with fewer and more vertices, and with
+tangent frames turned at random. About an hour on one core, most of it training.
 """
 
 from __future__ import annotations

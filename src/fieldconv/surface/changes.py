@@ -8,7 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from fieldconv.surface.parts import rows_of
 from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import FAR
 
 
 def turn_vectors(x: Tensor, angles: Tensor) -> Tensor:
@@ -28,11 +30,15 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
         In radians.
     """
     turned: Surface = surface.clone()
-    angles = angles.to(surface.log.real)
+    angles = angles.to(surface.pos)
     unit = torch.polar(torch.ones_like(angles), angles)
-    q, p = surface.edge_index
-    turned.log = surface.log * unit[q].conj()
-    turned.transport = surface.transport * unit[q] * unit[p].conj()
+    for prefix, samples in _edge_sets(surface).items():
+        q, p = samples[surface[f"{prefix}edge_index"]]
+        turned[f"{prefix}log"] = surface[f"{prefix}log"] * unit[q].conj()
+        turned[f"{prefix}transport"] = surface[f"{prefix}transport"] * unit[q] * unit[p].conj()
+    if "coarse_carry" in surface:
+        parent = surface.coarse_sample[surface.coarse_parent]
+        turned.coarse_carry = surface.coarse_carry * unit[parent] * unit.conj()
     if "frame" in surface and "normal" in surface:
         across = torch.linalg.cross(surface.normal, surface.frame)
         turned.frame = angles.cos()[:, None] * surface.frame + angles.sin()[:, None] * across
@@ -63,8 +69,11 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
 def scale(surface: Surface, factor: float) -> Surface:
     """The same surface ``factor`` times as large, its support ε with it; features are carried along."""
     scaled: Surface = surface.clone()
-    for name, power in (("pos", 1), ("log", 1), ("radius", 1), ("area", 2)):
-        scaled[name] = surface[name] * factor**power
+    powers = {"pos": 1, "log": 1, "radius": 1, "area": 2}
+    for name in surface.to_dict():
+        power = powers.get(name.rpartition("_")[2], 0)  # coarse_log is a length like log
+        if power and not name.startswith(FAR):
+            scaled[name] = surface[name] * factor**power
     return scaled
 
 
@@ -81,17 +90,34 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
     renumbered: Surface = surface.clone()
     inverse = torch.empty_like(order)
     inverse[order] = torch.arange(len(order), device=order.device)
-    q, p = inverse[surface.edge_index]
-    edges = torch.argsort(p * len(order) + q)
+    of_edges = {f"{prefix}{name}" for prefix in _edge_sets(surface) for name in _OF_EDGES}
     for name in surface.to_dict():
-        if name == "edge_index":
-            renumbered.edge_index = torch.stack([q, p])[:, edges]
-        elif name == "vertex_sample":
-            renumbered.vertex_sample = inverse[surface.vertex_sample]
-        elif name.startswith("vertex_") or not isinstance(surface[name], Tensor):
+        if rows_of(name) == "sample" and not name.endswith("edge_index"):
+            renumbered[name] = inverse[surface[name]]
+        elif name in of_edges or name.startswith(FAR) or not isinstance(surface[name], Tensor):
             continue
-        elif name in ("log", "transport", "weight"):
-            renumbered[name] = surface[name][edges]
         elif surface.is_node_attr(name):
             renumbered[name] = surface[name][order]
+    for prefix in _edge_sets(surface):
+        if rows_of(f"{prefix}edge_index") == "sample":
+            q, p = inverse[surface[f"{prefix}edge_index"]]
+            edges = torch.argsort(p * len(order) + q)
+            renumbered[f"{prefix}edge_index"] = torch.stack([q, p])[:, edges]
+            for name in _OF_EDGES[1:]:
+                if f"{prefix}{name}" in surface:
+                    renumbered[f"{prefix}{name}"] = surface[f"{prefix}{name}"][edges]
     return renumbered
+
+
+_OF_EDGES = ("edge_index", "log", "transport", "weight")
+
+
+def _edge_sets(surface: Surface) -> dict[str, Tensor]:
+    """What the names of each set of edges begin with, and the samples that it numbers."""
+    found = {}
+    for name in surface.to_dict():
+        if name.endswith("edge_index"):
+            rows = rows_of(name) or "sample"
+            every = torch.arange(len(surface.pos), device=surface.pos.device)
+            found[name.removesuffix("edge_index")] = every if rows == "sample" else surface[rows]
+    return found

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fieldconv._checked import check_words, checked, field_types
 
 Optimiser = Literal["adam", "adamw"]
-Schedule = Literal["constant", "one_cycle"]
+Schedule = Literal["constant", "step", "one_cycle"]
 Own = TypeVar("Own", bound="TrainingConfig")
 
 _OF_MATCHING = {"positives", "margin", "soft_negatives"}  # version 0.1.0 wrote them for every task
@@ -40,7 +40,9 @@ class TrainingConfig:
     weight_decay: float = 0.0
     """Pull of the weights towards zero; with adamw."""
     schedule: Schedule = "constant"
-    """Hold the learning rate, or raise it from a 25th and let it fall to nothing."""
+    """Hold the learning rate; let it fall to a tenth once; or raise it from a 25th, then let it fall to 0."""
+    step_at: float = 0.5
+    """Share of the steps after which step lets the learning rate fall."""
     warm_up: float = 0.1
     """Share of the steps in which one_cycle raises the learning rate."""
     clip: float | None = None
@@ -71,7 +73,7 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 1 up")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate is {self.learning_rate}; give a positive number")
-        for name in ("warm_up", "label_smoothing", "validation", "stretch"):
+        for name in ("step_at", "warm_up", "label_smoothing", "validation", "stretch"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
         if not 0 < self.reshaping <= 2:

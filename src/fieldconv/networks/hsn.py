@@ -227,7 +227,7 @@ class HSN(FeatureNetwork):
     name, Config = "hsn", HSNConfig
     reads = (
         "x", "area", "edge_index", "log", "transport", "weight", "radius", "coarse_sample", "coarse_parent",
-        "coarse_carry", "coarse_edge_index", "coarse_log", "coarse_transport", "coarse_weight",
+        "coarse_carry", "coarse_edge_index", "coarse_edge_log", "coarse_edge_transport", "coarse_edge_weight",
         "coarse_radius",
     )  # fmt: skip
     recipe: ClassVar[dict[str, Any]] = {
@@ -236,8 +236,9 @@ class HSN(FeatureNetwork):
         "optimiser": "adam",
         "learning_rate": 0.01,
         "weight_decay": 0.0,
-        "schedule": "step",
-        "step_at": 0.4,
+        "schedule": "steps",
+        "drop_every": 21,
+        "drop": 0.1,
         "clip": None,
         "average": None,
         "label_smoothing": 0.0,

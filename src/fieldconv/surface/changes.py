@@ -32,11 +32,19 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
     turned: Surface = surface.clone()
     angles = angles.to(surface.pos)
     unit = torch.polar(torch.ones_like(angles), angles)
-    for prefix, samples in _edge_sets(surface).items():
-        q, p = samples[surface[f"{prefix}edge_index"]]
-        turned[f"{prefix}log"] = surface[f"{prefix}log"] * unit[q].conj()
-        turned[f"{prefix}transport"] = surface[f"{prefix}transport"] * unit[q] * unit[p].conj()
-    if "coarse_carry" in surface:
+    lists = _edge_lists(surface)
+    of_edges = {name for names in lists.values() for name in names}
+    for name, values in _tensors(surface).items():
+        if values.is_complex() and name not in of_edges:
+            turned[name] = turn_vectors(values, angles)
+    for index, names in lists.items():
+        q, p = _numbered_samples(surface, index)
+        for name in (name for name in names if surface[name].is_complex()):
+            if name.endswith("transport"):
+                turned[name] = surface[name] * unit[q] * unit[p].conj()
+            else:
+                turned[name] = turn_vectors(surface[name], angles[q if name.endswith("log") else p])
+    if "coarse_carry" in surface:  # from the nearest coarse sample to each sample
         parent = surface.coarse_sample[surface.coarse_parent]
         turned.coarse_carry = surface.coarse_carry * unit[parent] * unit.conj()
     if "frame" in surface and "normal" in surface:
@@ -69,11 +77,11 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
 def scale(surface: Surface, factor: float) -> Surface:
     """The same surface ``factor`` times as large, its support ε with it; features are carried along."""
     scaled: Surface = surface.clone()
-    powers = {"pos": 1, "log": 1, "radius": 1, "area": 2}
-    for name in surface.to_dict():
-        power = powers.get(name.rpartition("_")[2], 0)  # coarse_log is a length like log
-        if power and not name.startswith(FAR):
-            scaled[name] = surface[name] * factor**power
+    powers = {"pos": 1, "log": 1, "radius": 1, "area": 2, "mass": 2}
+    powers |= {"eigenvalues": -2, "eigenfunctions": -1, "eigengradients": -2}
+    for name in _tensors(surface):
+        power = powers.get(name.rpartition("_")[2], 0)  # coarse_radius is a length like radius
+        scaled[name] = surface[name] * factor**power if power else surface[name]
     return scaled
 
 
@@ -90,34 +98,47 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
     renumbered: Surface = surface.clone()
     inverse = torch.empty_like(order)
     inverse[order] = torch.arange(len(order), device=order.device)
-    of_edges = {f"{prefix}{name}" for prefix in _edge_sets(surface) for name in _OF_EDGES}
-    for name in surface.to_dict():
-        if rows_of(name) == "sample" and not name.endswith("edge_index"):
-            renumbered[name] = inverse[surface[name]]
-        elif name in of_edges or name.startswith(FAR) or not isinstance(surface[name], Tensor):
-            continue
-        elif surface.is_node_attr(name):
-            renumbered[name] = surface[name][order]
-    for prefix in _edge_sets(surface):
-        if rows_of(f"{prefix}edge_index") == "sample":
-            q, p = inverse[surface[f"{prefix}edge_index"]]
+    lists = _edge_lists(surface)
+    of_edges = {*lists, *(name for names in lists.values() for name in names)}
+    for index, names in lists.items():
+        if rows_of(index) == "sample":
+            q, p = inverse[surface[index]]
             edges = torch.argsort(p * len(order) + q)
-            renumbered[f"{prefix}edge_index"] = torch.stack([q, p])[:, edges]
-            for name in _OF_EDGES[1:]:
-                if f"{prefix}{name}" in surface:
-                    renumbered[f"{prefix}{name}"] = surface[f"{prefix}{name}"][edges]
+            renumbered[index] = torch.stack([q, p])[:, edges]
+            for name in names:
+                renumbered[name] = surface[name][edges]
+    for name, values in _tensors(surface).items():
+        if name not in of_edges:
+            rows = values[order] if surface.is_node_attr(name) else values
+            renumbered[name] = inverse[rows] if rows_of(name) == "sample" else rows
+    if "vertex_sample" in surface:
+        renumbered.vertex_sample = inverse[surface.vertex_sample]
     return renumbered
 
 
-_OF_EDGES = ("edge_index", "log", "transport", "weight")
+def _tensors(surface: Surface) -> dict[str, Tensor]:
+    """All tensors but the way back to the mesh, by name."""
+    return {
+        name: value
+        for name, value in surface.to_dict().items()
+        if isinstance(value, Tensor) and not name.startswith(FAR)
+    }
 
 
-def _edge_sets(surface: Surface) -> dict[str, Tensor]:
-    """What the names of each set of edges begin with, and the samples that it numbers."""
-    found = {}
-    for name in surface.to_dict():
-        if name.endswith("edge_index"):
-            rows = rows_of(name) or "sample"
-            every = torch.arange(len(surface.pos), device=surface.pos.device)
-            found[name.removesuffix("edge_index")] = every if rows == "sample" else surface[rows]
-    return found
+def _edge_lists(surface: Surface) -> dict[str, list[str]]:
+    """The lists of edges of a surface, each with the names of what belongs to its edges."""
+    names = list(_tensors(surface))
+    return {
+        index: [name for name in ("log", "transport", "weight") if name in names]
+        if index == "edge_index"
+        else [name for name in names if name.startswith(index.removesuffix("index")) and name != index]
+        for index in names
+        if index.endswith("_index") and surface[index].ndim == 2
+    }
+
+
+def _numbered_samples(surface: Surface, index: str) -> Tensor:
+    """(2, E): the samples that a list of edges joins, whatever it numbers."""
+    rows, edges = rows_of(index), surface[index]
+    joined: Tensor = edges if rows in (None, "sample") else surface[rows][edges]
+    return joined

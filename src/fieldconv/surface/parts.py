@@ -104,7 +104,8 @@ class Part:
     version : int
         Raised when the result changes, so that what was kept of it is not used any more.
     indices : dict of str to str
-        Which of its tensors hold row numbers, and of which tensor, so that a batch can count on.
+        Which of its tensors hold row numbers, and of which tensor, so that a batch can count on. Those
+        called ``…_index`` need not be named if they number samples.
     """
 
     name: str
@@ -149,7 +150,8 @@ def rows_of(index: str) -> str | None:
     >>> rows_of("coarse_edge_index"), rows_of("pos")
     ('coarse_sample', None)
     """
-    return next((part.indices[index] for part in _PARTS.values() if index in part.indices), None)
+    usual = "sample" if index.endswith("_index") else None
+    return next((part.indices[index] for part in _PARTS.values() if index in part.indices), usual)
 
 
 def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors]:
@@ -192,7 +194,11 @@ def _coarse(preparation: Preparation) -> Tensors:
         "coarse_sample": torch.from_numpy(np.searchsorted(chosen, sampling.chosen)),
         "coarse_parent": torch.from_numpy(sampling.reads[chosen, 0]),
         "coarse_carry": unit(sampling.transport[chosen, 0]),
-        **{f"coarse_{name}": tensor for name, tensor in edges.items()},
+        "coarse_edge_index": edges["edge_index"],
+        "coarse_edge_log": edges["log"],
+        "coarse_edge_transport": edges["transport"],
+        "coarse_edge_weight": edges["weight"],
+        "coarse_radius": edges["radius"],
     }
 
 
@@ -263,7 +269,7 @@ _PARTS = {
         ),
         Part("hks", ("samples",), _hks),
         Part("wks", ("samples",), _wks),
-        Part("discs", ("samples", "radius", "solver"), _discs, indices={"edge_index": "sample"}),
+        Part("discs", ("samples", "radius", "solver"), _discs),
         Part(
             "coarse",
             ("samples", "radius", "solver"),

@@ -63,12 +63,16 @@ class Surface(Data):  # type: ignore[misc]
         With the operator "coarse": a quarter of the samples, and for every sample the nearest of these.
     coarse_carry : (n,) complex64
         e^{iφ}, which takes tangent vectors from the nearest of them to each sample.
-    coarse_edge_index, coarse_log, coarse_transport, coarse_weight, coarse_radius
+    coarse_edge_index, coarse_edge_log, coarse_edge_transport, coarse_edge_weight, coarse_radius
         Discs of twice the radius between them, numbered as in ``coarse_sample``; see `coarse_level`.
     eigenvalues, eigenfunctions : (1, k), (n, k) float32
         With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first.
     eigengradients : (n, k) complex64
         With the operator "eigengradients": gradients of the eigenfunctions in the tangent frames.
+    NAME_index : (2, E) int64
+        Further lists of edges that operators may add: senders and receivers, numbers of samples. What
+        belongs to the edges is named ``NAME_…``; of complex values ``NAME_log`` are tangent vectors at the
+        sender, ``NAME_transport`` takes vectors from sender to receiver, others are vectors at the receiver.
 
     Examples
     --------
@@ -106,7 +110,8 @@ class Surface(Data):  # type: ignore[misc]
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
-            What the layers need: "discs", "coarse", "eigenbasis", "eigengradients".
+            What the layers need: "discs", "coarse", "eigenbasis", "eigengradients", or what
+            `register_operator` added.
         eigenfunctions : int
             How many of them an eigenbasis has.
         """
@@ -190,7 +195,7 @@ class Surface(Data):  # type: ignore[misc]
         return self.num_nodes if rows == "sample" else len(self[rows])
 
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return 1 if key.endswith("edge_index") else 0
+        return -1 if key.endswith("_index") else 0
 
 
 class ToSurface(BaseTransform):  # type: ignore[misc]

@@ -105,8 +105,14 @@ def coarse_level(surface: Surface) -> Surface:
     (16, 4, tensor([0.4000]))
     """
     chosen = surface.coarse_sample
-    names = ("edge_index", "log", "transport", "weight", "radius")
-    level = type(surface)(**{name: surface[f"coarse_{name}"] for name in names}, area=surface.area[chosen])
+    level = type(surface)(
+        edge_index=surface.coarse_edge_index,
+        log=surface.coarse_edge_log,
+        transport=surface.coarse_edge_transport,
+        weight=surface.coarse_edge_weight,
+        radius=surface.coarse_radius,
+        area=surface.area[chosen],
+    )
     batch = getattr(surface, "batch", None)
     if batch is not None:
         level.batch, level.num_graphs = batch[chosen], surface.num_graphs

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fieldconv._checked import check_words, checked, field_types
 
 Optimiser = Literal["adam", "adamw"]
-Schedule = Literal["constant", "step", "one_cycle"]
+Schedule = Literal["constant", "one_cycle", "steps"]
 Own = TypeVar("Own", bound="TrainingConfig")
 
 _OF_MATCHING = {"positives", "margin", "soft_negatives"}  # version 0.1.0 wrote them for every task
@@ -40,11 +40,13 @@ class TrainingConfig:
     weight_decay: float = 0.0
     """Pull of the weights towards zero; with adamw."""
     schedule: Schedule = "constant"
-    """Hold the learning rate; let it fall to a tenth once; or raise it from a 25th, then let it fall to 0."""
-    step_at: float = 0.5
-    """Share of the steps after which step lets the learning rate fall."""
+    """Hold the learning rate, raise it from a 25th and let it fall to nothing, or lower it now and then."""
     warm_up: float = 0.1
     """Share of the steps in which one_cycle raises the learning rate."""
+    drop_every: int = 50
+    """Epochs after which the schedule steps lowers the learning rate, again and again."""
+    drop: float = 0.5
+    """Factor by which the schedule steps lowers the learning rate."""
     clip: float | None = None
     """Longest gradient, longer ones are scaled down; None for no limit."""
     average: float | None = None
@@ -68,14 +70,16 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_words(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
-        for name in ("epochs", "batch"):
+        for name in ("epochs", "batch", "drop_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 1 up")
         if not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate is {self.learning_rate}; give a positive number")
-        for name in ("step_at", "warm_up", "label_smoothing", "validation", "stretch"):
+        for name in ("warm_up", "label_smoothing", "validation", "stretch"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
+        if not 0 < self.drop <= 1:
+            raise ValueError(f"drop is {self.drop}; give a number above 0 and up to 1")
         if not 0 < self.reshaping <= 2:
             raise ValueError(f"reshaping is {self.reshaping}; give a number above 0 and up to 2")
         if self.reshaped < 0:

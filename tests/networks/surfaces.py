@@ -26,7 +26,7 @@ def surface_of(
         if tensor.is_complex():
             # Unit numbers stay of unit length, which single precision gives only to seven digits.
             exact = tensor.to(torch.complex128)
-            unit = name.endswith(("transport", "carry"))
+            unit = name.endswith(("transport", "carry", "direction"))
             surface[name] = exact / exact.abs().where(exact != 0, 1) if unit else exact
         elif tensor.is_floating_point():
             surface[name] = tensor.double()

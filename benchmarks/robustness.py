@@ -4,9 +4,9 @@
     python benchmarks/robustness.py             # draws again what was measured
 
 Networks learn the parts of clean embedded creatures, with field convolutions and with their gathering variant
-(`gathering.py`), by the same command with the same seeds. Each is then tried on the same unseen creatures at
-every level of difficulty, with more and more noise, with fewer and more vertices, and with tangent frames
-turned at random. About an hour on one core, most of it training.
+(`--network gathering`), by the same command with the same seeds. Each is then tried on the same unseen
+creatures at every level of difficulty, with more and more noise, with fewer and more vertices, and with
+tangent frames turned at random. About an hour on one core, most of it training.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from fieldconv.datasets import Creatures
 from fieldconv.datasets.creatures import DIFFICULTIES, Difficulty
 from fieldconv.surface import ToSurface
 from fieldconv.training import evaluate
-from gathering import as_gathering
 from pages import DOCS, fill_table
 from scatter_gather import with_noisy_frames
-from training_runs import COMMAND, GATHERING, train_once
+from training_runs import train_once
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "creatures.json"
 FIGURE = DOCS / "figures" / "robustness.png"
@@ -39,7 +38,7 @@ TRAINING = (
     f"segmentation --species {' '.join(SPECIES)} --meshes 60 --blocks 2 --width 32 --rings 4 "
     "--echo-channels 12 --echo-samples 2 --samples None --epochs 15"
 )
-KINDS = {"scattering": COMMAND, "gathering": GATHERING}
+KINDS = {"scattering": "fcnet", "gathering": "gathering"}
 MESHES = 18
 
 NOISE = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
@@ -68,15 +67,18 @@ def noisy_frames(deviation: float) -> Callable[[Surface], Surface]:
     return turned
 
 
+def arguments(kind: str, seed: int) -> str:
+    return f"{TRAINING} --network {KINDS[kind]} --seed {seed}"
+
+
 def networks(folder: Path, seeds: Sequence[int]) -> dict[str, list[FCNet]]:
     """The trained networks of both kinds, one for each seed."""
     found: dict[str, list[FCNet]] = {}
     for seed in seeds:
-        for kind, command in KINDS.items():
+        for kind in KINDS:
             run = folder / f"{kind}-{seed}"
-            train_once(run, [*TRAINING.split(), "--seed", str(seed)], command)
-            network = FCNet.from_pretrained(run)
-            found.setdefault(kind, []).append(as_gathering(network) if kind == "gathering" else network)
+            train_once(run, arguments(kind, seed).split())
+            found.setdefault(kind, []).append(FCNet.from_pretrained(run))
     return found
 
 
@@ -181,11 +183,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.folder is not None:
         rows = measure(networks(options.folder, options.seeds))
-        programs = {"scattering": "fieldconv", "gathering": "python benchmarks/gathering.py"}
         runs = []
-        for kind, program in programs.items():
+        for kind in KINDS:
             for seed in options.seeds:
-                command = f"{program} train {TRAINING} --seed {seed} --out RUN"
+                command = f"fieldconv train {arguments(kind, seed)} --out RUN"
                 runs.append(results.collect(options.folder / f"{kind}-{seed}", kind, "creatures", command))
         result = {"test_meshes": MESHES, "rows": rows, "runs": runs}
         with atomic_path(RESULT) as temporary:

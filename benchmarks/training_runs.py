@@ -9,16 +9,13 @@ from pathlib import Path
 
 from fieldconv.training.checkpoint import STATE
 
-COMMAND = ("-m", "fieldconv.cli")
-GATHERING = (str(Path(__file__).with_name("gathering.py")),)
 
-
-def train_once(run: Path, arguments: Sequence[str], command: Sequence[str] = COMMAND) -> None:
+def train_once(run: Path, arguments: Sequence[str]) -> None:
     """``fieldconv train ARGUMENTS --out RUN``, unless it is done; goes on if it was interrupted."""
     if finished(run):
         return
     resume = ["--resume"] if (run / STATE).is_file() else []
-    words = [sys.executable, *command, "train", *arguments, "--out", str(run), *resume]
+    words = [sys.executable, "-m", "fieldconv.cli", "train", *arguments, "--out", str(run), *resume]
     subprocess.run(words, check=True)
 
 

@@ -10,6 +10,7 @@ import shapes
 from fieldconv.geometry.geodesics import charts, geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface import Surface, ToSurface
+from fieldconv.surface.views import coarse_level
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +274,53 @@ def test_fields_of_data_follow_the_samples():
     assert torch.equal(surface.y, surface.sample)
     assert torch.equal(surface.x[:, 0], 2.0 * surface.sample)
     assert surface.name == "ball"
+
+
+# ---- The coarse level ----
+
+
+@pytest.mark.parametrize("samples", [None, 60])
+def test_the_coarse_level_is_a_quarter_of_the_samples_with_twice_the_radius(samples: int | None) -> None:
+    """Its discs are those of a surface that has no other samples."""
+    mesh = Mesh(*shapes.torus(around=20, across=9))
+    surface = Surface.from_mesh(mesh, radius=0.2, samples=samples, operators=("discs", "coarse"))
+    count = (samples or 180) // 4
+    alone = Surface.from_mesh(mesh, radius=0.4, samples=count)
+    assert torch.equal(surface.sample[surface.coarse_sample], alone.sample)
+    level = coarse_level(surface)
+    for name in ("edge_index", "log", "transport", "weight", "radius"):
+        torch.testing.assert_close(level[name], alone[name])
+
+
+def test_every_sample_knows_the_nearest_coarse_one() -> None:
+    mesh = Mesh(*shapes.icosphere(2))
+    surface = Surface.from_mesh(mesh, radius=0.3, operators=("discs", "coarse"))
+    discs = geodesic_discs(mesh.normalised(), 2.0, surface.coarse_sample.numpy())
+    count = len(surface.coarse_sample)
+    distance = discs.distance.reshape(count, -1)  # every disc is the whole sphere
+    parent = surface.coarse_parent.numpy()
+    samples = np.arange(len(parent))
+    assert (distance[parent, samples] <= distance.min(0) + 0.01).all()  # fronts are good to half a percent
+    carry = np.exp(1j * discs.transport.reshape(count, -1)[parent, samples])
+    away = distance[parent, samples] > 0
+    np.testing.assert_allclose(surface.coarse_carry.numpy()[away], carry[away], atol=1e-5)
+    assert (surface.coarse_parent[surface.coarse_sample] == torch.arange(count)).all()
+    torch.testing.assert_close(surface.coarse_carry[surface.coarse_sample], torch.ones(count) + 0j)
+
+
+def test_a_batch_counts_on_through_every_index() -> None:
+    surfaces = [
+        Surface.from_mesh(Mesh(*shapes.torus(around=n, across=8)), radius=0.3, operators=("discs", "coarse"))
+        for n in (10, 13)
+    ]
+    batch = Batch.from_data_list(surfaces)
+    fine, coarse = 80, 20
+    one, two = surfaces
+    assert torch.equal(batch.coarse_sample, torch.cat([one.coarse_sample, two.coarse_sample + fine]))
+    assert torch.equal(batch.coarse_parent, torch.cat([one.coarse_parent, two.coarse_parent + coarse]))
+    assert torch.equal(
+        batch.coarse_edge_index, torch.cat([one.coarse_edge_index, two.coarse_edge_index + coarse], 1)
+    )
+    level = coarse_level(batch)
+    assert level.num_graphs == 2
+    assert level.batch.tolist() == [0] * 20 + [1] * 26

@@ -272,6 +272,44 @@ class Network(nn.Module):
         return answers(self, shapes)
 
 
+class FeatureNetwork(Network):
+    """A network in two halves: features of each sample, and outputs that are made of them.
+
+    A subclass defines `features`, `outputs` and `invariants` instead of ``forward``.
+    """
+
+    def features(self, surface: Surface) -> Tensor:
+        """Return the features that outputs are made of."""
+        raise TypeError(f"{type(self).__name__} does not define features(surface)")
+
+    def outputs(self, features: Tensor, surface: Surface) -> Tensor:
+        """Return what `forward` does, of the features."""
+        raise TypeError(f"{type(self).__name__} does not define outputs(features, surface)")
+
+    def invariants(self, features: Tensor) -> Tensor:
+        """Return (n, d) real numbers of the features, which do not depend on tangent frames."""
+        raise TypeError(f"{type(self).__name__} does not define invariants(features)")
+
+    def forward(self, surface: Surface) -> Tensor:
+        return self.outputs(self.features(surface), surface)
+
+    def descriptors(self, surface: Surface) -> Tensor:
+        """Return (n, d): outputs that are descriptors, or invariants of the features.
+
+        For "classification" (d,): their mean over a shape.
+        """
+        return self.with_descriptors(surface)[1]
+
+    def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
+        """Return outputs and descriptors, for the price of the outputs."""
+        features = self.features(surface)
+        outputs = self.outputs(features, surface)
+        if self.config.head == "descriptors":
+            return outputs, outputs
+        seen = self.invariants(features)
+        return outputs, seen.mean(0) if self.config.head == "classification" else seen
+
+
 def count_parameters(module: nn.Module) -> int:
     """Return the number of real numbers a module holds."""
     return sum(parameter.numel() for parameter in module.parameters())

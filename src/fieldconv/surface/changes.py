@@ -9,15 +9,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from fieldconv.surface.parts import rows_of
 from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import FAR
 
-_OF_EDGES = ("log", "transport", "weight")
-# How each tensor grows with the shape. Eigenfunctions have unit length in the areas.
+# How each tensor grows with the shape, by the end of its name: coarse_radius is a length like radius.
+# Eigenfunctions have unit length in the areas.
 _POWERS = {
     "pos": 1,
     "log": 1,
     "radius": 1,
     "area": 2,
+    "mass": 2,
     "eigenvalues": -2,
     "eigenfunctions": -1,
     "eigengradients": -2,
@@ -52,18 +55,26 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
     turned: Surface = surface.clone()
     angles = angles.to(surface.pos)
     unit = torch.polar(torch.ones_like(angles), angles)
-    if "edge_index" in surface:
-        q, p = surface.edge_index
-        turned.log = surface.log * unit[q].conj()
-        turned.transport = surface.transport * unit[q] * unit[p].conj()
+    lists = _edge_lists(surface)
+    of_edges = {name for names in lists.values() for name in names}
+    for name, values in _tensors(surface).items():
+        if values.is_complex() and name not in of_edges:
+            turned[name] = turn_vectors(values, angles)
+    for index, names in lists.items():
+        q, p = _numbered_samples(surface, index)
+        for name in (name for name in names if surface[name].is_complex()):
+            if name.endswith("transport"):
+                turned[name] = surface[name] * unit[q] * unit[p].conj()
+            else:
+                turned[name] = turn_vectors(surface[name], angles[q if name.endswith("log") else p])
+    if "coarse_carry" in surface:  # from the nearest coarse sample to each sample
+        parent = surface.coarse_sample[surface.coarse_parent]
+        turned.coarse_carry = surface.coarse_carry * unit[parent] * unit.conj()
     if "frame" in surface and "normal" in surface:
         across = torch.linalg.cross(surface.normal, surface.frame)
         turned.frame = angles.cos()[:, None] * surface.frame + angles.sin()[:, None] * across
     if "vertex_transport" in surface:  # from samples to original vertices, whose frames stay
         turned.vertex_transport = surface.vertex_transport * unit[surface.vertex_sample]
-    for name, value in surface.to_dict().items():
-        if _at_samples(surface, name) and value.is_complex():
-            turned[name] = turn_vectors(value, angles)
     return turned
 
 
@@ -109,9 +120,10 @@ def scale(surface: Surface, factor: float) -> Surface:
     4.0
     """
     scaled: Surface = surface.clone()
-    for name, power in _POWERS.items():
-        if name in surface:
-            scaled[name] = surface[name] * factor**power
+    for name, values in _tensors(surface).items():
+        power = _POWERS.get(name.rpartition("_")[2], 0)
+        if power:
+            scaled[name] = values * factor**power
     if surface.x is not None:
         scaled.x = moved_features(surface.x, surface, scaled)
     return scaled
@@ -179,21 +191,47 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
     renumbered: Surface = surface.clone()
     inverse = torch.empty_like(order)
     inverse[order] = torch.arange(len(order), device=order.device)
-    if "edge_index" in surface:
-        q, p = inverse[surface.edge_index]
-        edges = torch.argsort(p * len(order) + q)
-        renumbered.edge_index = torch.stack([q, p])[:, edges]
-        for name in _OF_EDGES:
-            renumbered[name] = surface[name][edges]
+    lists = _edge_lists(surface)
+    of_edges = {*lists, *(name for names in lists.values() for name in names)}
+    for index, names in lists.items():
+        if rows_of(index) == "sample":
+            q, p = inverse[surface[index]]
+            edges = torch.argsort(p * len(order) + q)
+            renumbered[index] = torch.stack([q, p])[:, edges]
+            for name in names:
+                renumbered[name] = surface[name][edges]
+    for name, values in _tensors(surface).items():
+        if name not in of_edges:
+            rows = values[order] if surface.is_node_attr(name) else values
+            renumbered[name] = inverse[rows] if rows_of(name) == "sample" else rows
     if "vertex_sample" in surface:
         renumbered.vertex_sample = inverse[surface.vertex_sample]
-    for name in surface.to_dict():
-        if _at_samples(surface, name):
-            renumbered[name] = surface[name][order]
     return renumbered
 
 
-def _at_samples(surface: Surface, name: str) -> bool:
-    """Whether a tensor has a row for each sample."""
-    elsewhere = name in ("edge_index", *_OF_EDGES) or name.startswith("vertex_")
-    return not elsewhere and isinstance(surface[name], Tensor) and surface.is_node_attr(name)
+def _tensors(surface: Surface) -> dict[str, Tensor]:
+    """All tensors but the way back to the mesh, by name."""
+    return {
+        name: value
+        for name, value in surface.to_dict().items()
+        if isinstance(value, Tensor) and not name.startswith(FAR)
+    }
+
+
+def _edge_lists(surface: Surface) -> dict[str, list[str]]:
+    """The lists of edges of a surface, each with the names of what belongs to its edges."""
+    names = list(_tensors(surface))
+    return {
+        index: [name for name in ("log", "transport", "weight") if name in names]
+        if index == "edge_index"
+        else [name for name in names if name.startswith(index.removesuffix("index")) and name != index]
+        for index in names
+        if index.endswith("_index") and surface[index].ndim == 2
+    }
+
+
+def _numbered_samples(surface: Surface, index: str) -> Tensor:
+    """(2, E): the samples that a list of edges joins, whatever it numbers."""
+    rows, edges = rows_of(index), surface[index]
+    joined: Tensor = edges if rows in (None, "sample") else surface[rows][edges]
+    return joined

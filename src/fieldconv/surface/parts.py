@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ FINE = 8  # vertices for each sample are as good as more: denser meshes are made
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
 BYTES = 110  # for a pair of neighbours, while they are found
+COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
 MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
 
 
@@ -49,6 +50,17 @@ class Sampling(NamedTuple):
     reads: NDArray[np.int64]
     weight: NDArray[np.float64]
     transport: NDArray[np.float64]
+
+
+def _sampled(mesh: Mesh, count: int, neighbours: int) -> Sampling:
+    """Farthest-point samples, sorted by vertex."""
+    # Measured in the order in which they were found, nothing depends on the numbering of vertices.
+    found = farthest_point_samples(mesh, count)
+    place = np.argsort(found)
+    index, weight, transport = interpolation(mesh, found, neighbours)
+    return Sampling(
+        found[place], sample_areas(mesh, found)[place], np.argsort(place)[index], weight, transport
+    )
 
 
 class Preparation:
@@ -90,13 +102,7 @@ class Preparation:
             weight[:, 0] = 1.0
             index = np.repeat(every[:, None], NEIGHBOURS, axis=1)
             return Sampling(every, mesh.vertex_areas, index, weight, np.zeros((count, NEIGHBOURS)))
-        # Measured in the order in which they were found, nothing depends on the numbering of vertices.
-        found = farthest_point_samples(mesh, samples)
-        place = np.argsort(found)
-        index, weight, transport = interpolation(mesh, found, NEIGHBOURS)
-        return Sampling(
-            found[place], sample_areas(mesh, found)[place], np.argsort(place)[index], weight, transport
-        )
+        return _sampled(mesh, samples, NEIGHBOURS)
 
     @cached_property
     def frames(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -120,12 +126,16 @@ class Part:
     make : callable (Preparation) -> dict of str to Tensor
     version : int
         Raised when the result changes, so that what was kept of it is not used any more.
+    indices : dict of str to str
+        Which of its tensors hold row numbers, and of which tensor, so that a batch can count on. Those
+        called ``…_index`` need not be named if they number samples.
     """
 
     name: str
     settings: tuple[str, ...]
     make: Callable[[Preparation], Tensors]
     version: int = 1
+    indices: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
@@ -153,6 +163,18 @@ def register_operator(part: Part) -> Part:
     """Add an operator, so that networks can ask surfaces to carry it."""
     _PARTS[part.name] = part
     return part
+
+
+def rows_of(index: str) -> str | None:
+    """Return the tensor whose rows a tensor of that name numbers; None if it holds no row numbers.
+
+    Examples
+    --------
+    >>> rows_of("coarse_edge_index"), rows_of("pos")
+    ('coarse_sample', None)
+    """
+    usual = "sample" if index.endswith("_index") else None
+    return next((part.indices[index] for part in _PARTS.values() if index in part.indices), usual)
 
 
 def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors]:
@@ -203,9 +225,33 @@ def _turns(mesh: Mesh, directions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _discs(preparation: Preparation) -> Tensors:
+    sampling = preparation.sampling
+    return _disc_edges(preparation, sampling.chosen, sampling.area, preparation.settings.radius)
+
+
+def _coarse(preparation: Preparation) -> Tensors:
+    """Discs of twice the radius between a quarter of the samples, and the nearest of these to each sample."""
+    mesh, chosen = preparation.mesh, preparation.sampling.chosen
+    # The first farthest-point samples of a mesh are the same, however many follow: these are among the fine.
+    sampling = _sampled(mesh, max(1, round(len(chosen) / COARSER)), 1)
+    edges = _disc_edges(preparation, sampling.chosen, sampling.area, 2 * preparation.settings.radius)
+    return {
+        "coarse_sample": torch.from_numpy(np.searchsorted(chosen, sampling.chosen)),
+        "coarse_parent": torch.from_numpy(sampling.reads[chosen, 0]),
+        "coarse_carry": unit(sampling.transport[chosen, 0]),
+        "coarse_edge_index": edges["edge_index"],
+        "coarse_edge_log": edges["log"],
+        "coarse_edge_transport": edges["transport"],
+        "coarse_edge_weight": edges["weight"],
+        "coarse_radius": edges["radius"],
+    }
+
+
+def _disc_edges(
+    preparation: Preparation, chosen: NDArray[np.int64], area: NDArray[np.float64], radius: float
+) -> Tensors:
     """Edges (q → p) sorted by receiver p, from discs around each sample as sender q."""
-    mesh, settings, sampling = preparation.mesh, preparation.settings, preparation.sampling
-    chosen, area, radius = sampling.chosen, sampling.area, settings.radius
+    mesh, settings = preparation.mesh, preparation.settings
     _check_room(len(chosen), radius)
     many = len(chosen) * np.pi * radius**2 * len(mesh.vertices) > MANY
     front = settings.solver == "local" and many and suits_front(mesh)
@@ -279,10 +325,25 @@ def unit(angles: NDArray[np.float64]) -> Tensor:
 _PARTS = {
     part.name: part
     for part in (
-        Part("samples", ("samples",), _samples),
+        Part(
+            "samples",
+            ("samples",),
+            _samples,
+            indices={"sample": "vertex_sample", "vertex_sample": "sample"},
+        ),
         Part("hks", ("samples",), _hks),
         Part("wks", ("samples",), _wks),
         Part("discs", ("samples", "radius", "solver"), _discs),
+        Part(
+            "coarse",
+            ("samples", "radius", "solver"),
+            _coarse,
+            indices={
+                "coarse_sample": "sample",
+                "coarse_parent": "coarse_sample",
+                "coarse_edge_index": "coarse_sample",
+            },
+        ),
         Part("eigenbasis", ("samples", "eigenfunctions"), _eigenbasis),
         Part("eigengradients", ("samples", "eigenfunctions"), _eigengradients),
     )

@@ -35,7 +35,7 @@ class SurfaceSettings:
     solver: Solver = "local"
     """Unfolding of triangles (nearly exact for very many), or the vector heat method (as the paper did)."""
     operators: tuple[str, ...] = ("discs",)
-    """What the surface carries for the network's layers: discs, eigenbasis, eigengradients."""
+    """What the surface carries for the network's layers: discs, coarse, eigenbasis, eigengradients."""
     eigenfunctions: int = 128
     """Number of eigenfunctions in an eigenbasis."""
 

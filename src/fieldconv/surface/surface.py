@@ -14,7 +14,15 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.surface.parts import AT_HAND, SIGNATURES, Preparation, make_parts, parts_of, single
+from fieldconv.surface.parts import (
+    AT_HAND,
+    SIGNATURES,
+    Preparation,
+    make_parts,
+    parts_of,
+    rows_of,
+    single,
+)
 from fieldconv.surface.settings import Solver, SurfaceSettings
 
 
@@ -51,10 +59,20 @@ class Surface(Data):  # type: ignore[misc]
         For every vertex of the mesh the samples it reads from, how much, and how turned.
     vertex_area : (V,) float32
         Share of the mesh's area at each vertex.
+    coarse_sample, coarse_parent : (m,), (n,) int64
+        With the operator "coarse": a quarter of the samples, and for every sample the nearest of these.
+    coarse_carry : (n,) complex64
+        e^{iφ}, which takes tangent vectors from the nearest of them to each sample.
+    coarse_edge_index, coarse_edge_log, coarse_edge_transport, coarse_edge_weight, coarse_radius
+        Discs of twice the radius between them, numbered as in ``coarse_sample``; see `coarse_level`.
     eigenvalues, eigenfunctions : (1, k), (n, k) float32
         With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first.
     eigengradients : (n, k) complex64
         With the operator "eigengradients": gradients of the eigenfunctions in the tangent frames.
+    NAME_index : (2, E) int64
+        Further lists of edges that operators may add: senders and receivers, numbers of samples. What
+        belongs to the edges is named ``NAME_…``; of complex values ``NAME_log`` are tangent vectors at the
+        sender, ``NAME_transport`` takes vectors from sender to receiver, others are vectors at the receiver.
 
     Examples
     --------
@@ -92,7 +110,8 @@ class Surface(Data):  # type: ignore[misc]
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
-            What the layers need: "discs", "eigenbasis", "eigengradients".
+            What the layers need: "discs", "coarse", "eigenbasis", "eigengradients", or what
+            `register_operator` added.
         eigenfunctions : int
             How many of them an eigenbasis has.
         """
@@ -170,14 +189,13 @@ class Surface(Data):  # type: ignore[misc]
         return interpolated
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        if key in ("edge_index", "vertex_sample"):
-            return self.num_nodes
-        if key == "sample":
-            return self.num_vertices
-        return 0
+        rows = rows_of(key)
+        if rows is None:
+            return 0
+        return self.num_nodes if rows == "sample" else len(self[rows])
 
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return 1 if key == "edge_index" else 0
+        return -1 if key.endswith("_index") else 0
 
 
 class ToSurface(BaseTransform):  # type: ignore[misc]

@@ -90,6 +90,35 @@ def joined(surfaces: Sequence[Surface]) -> Surface:
     return batch
 
 
+def coarse_level(surface: Surface) -> Surface:
+    """Return the coarse level of a surface (or batch) with the operator "coarse", as a surface.
+
+    It has the samples' areas, the discs between them, and ``batch`` if there are several shapes.
+
+    Examples
+    --------
+    >>> from fieldconv import Mesh, Surface
+    >>> strip = Mesh([[x, y, 0] for x in range(8) for y in (0, 1)],
+    ...              [[i, i + 2, i + 3, i + 1] for i in range(0, 14, 2)])
+    >>> surface = Surface.from_mesh(strip, operators=("discs", "coarse"))
+    >>> surface.num_nodes, len(coarse_level(surface).area), coarse_level(surface).radius
+    (16, 4, tensor([0.4000]))
+    """
+    chosen = surface.coarse_sample
+    level = type(surface)(
+        edge_index=surface.coarse_edge_index,
+        log=surface.coarse_edge_log,
+        transport=surface.coarse_edge_transport,
+        weight=surface.coarse_edge_weight,
+        radius=surface.coarse_radius,
+        area=surface.area[chosen],
+    )
+    batch = getattr(surface, "batch", None)
+    if batch is not None:
+        level.batch, level.num_graphs = batch[chosen], surface.num_graphs
+    return level
+
+
 def at_vertices(surface: Surface, values: Tensor) -> Tensor:
     """`Surface.interpolate`, without copies where every vertex is a sample."""
     return values if surface.num_nodes == surface.num_vertices else surface.interpolate(values)

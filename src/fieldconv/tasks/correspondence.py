@@ -45,6 +45,7 @@ _PAPER = {
     "dense": 256,
     "dropout": 0.5,
 }
+_HSN = {"rings": 2, "dense": 256}
 
 
 class Correspondence(LabelTask):
@@ -77,17 +78,23 @@ class Correspondence(LabelTask):
     # The paper states no number of epochs for correspondence and matching.
     presets = {  # noqa: RUF012
         "paper": Preset(
-            training={"epochs": 60}, surface={"radius": 0.05}, networks={"fcnet": _PAPER}, vertices=5000
+            training={"epochs": 60},
+            surface={"radius": 0.05},
+            networks={"fcnet": _PAPER, "hsn": _HSN},
+            vertices=5000,
         ),
         # Where every vertex counts, strongly reshaped copies are too hard to learn from (docs/ablations.md).
         "default": Preset(
             training={**MODERN, "epochs": 15, "label_smoothing": 0.1, "reshaped": 1, "reshaping": 0.3},
             surface={"radius": 0.075, "features": "hks"},
-            networks={"fcnet": {**_PAPER, "dropout": 0.0}},
+            networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
             vertices=5000,
         ),
         "tiny": Preset(
-            training={**QUICK}, surface={"radius": 0.05}, networks={"fcnet": _PAPER}, vertices=5000
+            training={**QUICK},
+            surface={"radius": 0.05},
+            networks={"fcnet": _PAPER, "hsn": _HSN},
+            vertices=5000,
         ),
     }
     one_template = True

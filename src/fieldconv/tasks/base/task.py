@@ -178,7 +178,8 @@ class Task:
         chosen, known = self.preset(preset), field_types(kind)
         settings: dict[str, Any] = {"head": self.head}
         settings |= {key: value for key, value in chosen.surface.items() if key in known}
-        settings |= chosen.networks.get(network or kind.network, {})
+        for name in (*_ancestry(kind), network):
+            settings |= chosen.networks.get(name, {})
         settings |= kind.presets.get(preset, {})
         if classes is not None:
             settings["outputs"] = classes
@@ -375,3 +376,8 @@ class Task:
     def picture_points(self, network: Network, data: Any, points: int) -> tuple[Any, Any] | None:
         """Return (n, d) features of points on test shapes and (n,) their classes, to arrange in the plane."""
         return None
+
+
+def _ancestry(kind: type[NetworkConfig]) -> list[str]:
+    """Return the networks whose settings ``kind`` extends, the oldest first, and its own."""
+    return [vars(one)["network"] for one in reversed(kind.__mro__) if "network" in vars(one)]

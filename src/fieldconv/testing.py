@@ -117,8 +117,8 @@ def _caller(module: nn.Module, surface: Surface, features: Tensor | None, seed: 
             raise ValueError(f"{type(module).__name__} has no in_channels; give features=…")
         shape = (len(surface.pos), channels)
         generator = torch.Generator().manual_seed(seed)
-        features = torch.randn(shape, dtype=surface.log.dtype, generator=generator)
-        features = features.to(surface.log.device)
+        features = torch.randn(shape, dtype=surface.pos.dtype.to_complex(), generator=generator)
+        features = features.to(surface.pos.device)
     if len(required) == 1:
         return lambda changed, change_features: module(change_features(features))
     return lambda changed, change_features: module(change_features(features), changed)

@@ -28,11 +28,21 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
         In radians.
     """
     turned: Surface = surface.clone()
-    angles = angles.to(surface.log.real)
+    angles = angles.to(surface.pos)
     unit = torch.polar(torch.ones_like(angles), angles)
-    q, p = surface.edge_index
-    turned.log = surface.log * unit[q].conj()
-    turned.transport = surface.transport * unit[q] * unit[p].conj()
+    edge_lists = _edge_lists(surface)
+    of_edges = {name for names in edge_lists.values() for name in names}
+    for name, values in _tensors(surface).items():
+        if values.is_complex() and name not in of_edges:
+            turned[name] = turn_vectors(values, angles)
+    for index, names in edge_lists.items():
+        q, p = surface[index]
+        if index == "edge_index":
+            turned.log = surface.log * unit[q].conj()
+            turned.transport = surface.transport * unit[q] * unit[p].conj()
+        else:
+            for name in (name for name in names if surface[name].is_complex()):
+                turned[name] = turn_vectors(surface[name], angles[p])
     if "frame" in surface and "normal" in surface:
         across = torch.linalg.cross(surface.normal, surface.frame)
         turned.frame = angles.cos()[:, None] * surface.frame + angles.sin()[:, None] * across
@@ -63,8 +73,10 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
 def scale(surface: Surface, factor: float) -> Surface:
     """The same surface ``factor`` times as large, its support ε with it; features are carried along."""
     scaled: Surface = surface.clone()
-    for name, power in (("pos", 1), ("log", 1), ("radius", 1), ("area", 2)):
-        scaled[name] = surface[name] * factor**power
+    powers = {"pos": 1, "log": 1, "radius": 1, "area": 2, "mass": 2}
+    powers |= {"eigenvalues": -2, "eigenfunctions": -1, "eigengradients": -2}
+    for name in powers.keys() & surface.keys():
+        scaled[name] = surface[name] * factor ** powers[name]
     return scaled
 
 
@@ -81,17 +93,42 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
     renumbered: Surface = surface.clone()
     inverse = torch.empty_like(order)
     inverse[order] = torch.arange(len(order), device=order.device)
-    q, p = inverse[surface.edge_index]
-    edges = torch.argsort(p * len(order) + q)
-    for name in surface.to_dict():
-        if name == "edge_index":
-            renumbered.edge_index = torch.stack([q, p])[:, edges]
-        elif name == "vertex_sample":
-            renumbered.vertex_sample = inverse[surface.vertex_sample]
-        elif name.startswith("vertex_") or not isinstance(surface[name], Tensor):
-            continue
-        elif name in ("log", "transport", "weight"):
+    edge_lists = _edge_lists(surface)
+    for index, names in edge_lists.items():
+        q, p = inverse[surface[index]]
+        edges = torch.argsort(p * len(order) + q)
+        renumbered[index] = torch.stack([q, p])[:, edges]
+        for name in names:
             renumbered[name] = surface[name][edges]
+    done = {*edge_lists, *(name for names in edge_lists.values() for name in names)}
+    for name, values in _tensors(surface).items():
+        if name in done:
+            continue
+        if name.endswith("_index"):
+            renumbered[name] = inverse[values]
         elif surface.is_node_attr(name):
-            renumbered[name] = surface[name][order]
+            renumbered[name] = values[order]
+    if "vertex_sample" in surface:
+        renumbered.vertex_sample = inverse[surface.vertex_sample]
     return renumbered
+
+
+def _tensors(surface: Surface) -> dict[str, Tensor]:
+    """All tensors but the way back to the mesh, by name."""
+    return {
+        name: value
+        for name, value in surface.to_dict().items()
+        if isinstance(value, Tensor) and not name.startswith("vertex_")
+    }
+
+
+def _edge_lists(surface: Surface) -> dict[str, list[str]]:
+    """The lists of edges of a surface, each with the names of what belongs to its edges."""
+    names = list(surface.keys())
+    lists = [name for name in names if name.endswith("_index") and surface[name].ndim == 2]
+    return {
+        index: ["log", "transport", "weight"]
+        if index == "edge_index"
+        else [name for name in names if name.startswith(index.removesuffix("index")) and name != index]
+        for index in lists
+    }

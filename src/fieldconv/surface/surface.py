@@ -52,9 +52,16 @@ class Surface(Data):  # type: ignore[misc]
     vertex_area : (V,) float32
         Share of the mesh's area at each vertex.
     eigenvalues, eigenfunctions : (1, k), (n, k) float32
-        With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first.
+        With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first. A mesh that has
+        fewer is filled up with zeros.
+    mass : (n,) float32
+        With the operator "eigenbasis": the areas in which eigenfunctions are orthonormal, if every vertex is
+        a sample; else the area of each sample, in which they nearly are.
     eigengradients : (n, k) complex64
         With the operator "eigengradients": gradients of the eigenfunctions in the tangent frames.
+    NAME_index : (2, E) int64
+        Further lists of edges that operators may add: senders and receivers, numbers of samples. What
+        belongs to the edges is named ``NAME_…``; complex values are tangent vectors at the receiver.
 
     Examples
     --------
@@ -92,7 +99,7 @@ class Surface(Data):  # type: ignore[misc]
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
-            What the layers need: "discs", "eigenbasis", "eigengradients".
+            What the layers need: "discs", "eigenbasis", "eigengradients", or what `register_operator` added.
         eigenfunctions : int
             How many of them an eigenbasis has.
         """
@@ -170,14 +177,14 @@ class Surface(Data):  # type: ignore[misc]
         return interpolated
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        if key in ("edge_index", "vertex_sample"):
+        if key.endswith("_index") or key == "vertex_sample":
             return self.num_nodes
         if key == "sample":
             return self.num_vertices
         return 0
 
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return 1 if key == "edge_index" else 0
+        return -1 if key.endswith("_index") else 0
 
 
 class ToSurface(BaseTransform):  # type: ignore[misc]

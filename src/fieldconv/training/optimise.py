@@ -28,9 +28,15 @@ def learning_rate(config: TrainingConfig, step: int, steps: int) -> float:
     >>> config = TrainingConfig(schedule="one_cycle", learning_rate=1.0, warm_up=0.5)
     >>> [round(learning_rate(config, step, 5), 3) for step in range(5)]
     [0.04, 0.52, 1.0, 0.5, 0.0]
+    >>> config = TrainingConfig(schedule="steps", learning_rate=1.0, epochs=3, drop_every=2, drop=0.1)
+    >>> [learning_rate(config, step, 6) for step in range(6)]
+    [1.0, 1.0, 1.0, 1.0, 0.1, 0.1]
     """
     if config.schedule == "constant":
         return config.learning_rate
+    if config.schedule == "steps":
+        epoch = step * config.epochs // steps
+        return float(config.learning_rate * config.drop ** (epoch // config.drop_every))
     done = step / max(steps - 1, 1)
     if done < config.warm_up:
         return config.learning_rate * (0.04 + 0.96 * done / config.warm_up)

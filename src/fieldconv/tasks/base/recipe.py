@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fieldconv._checked import check_words, checked, field_types
 
 Optimiser = Literal["adam", "adamw"]
-Schedule = Literal["constant", "one_cycle"]
+Schedule = Literal["constant", "one_cycle", "steps"]
 Own = TypeVar("Own", bound="TrainingConfig")
 
 _OF_MATCHING = {"positives", "margin", "soft_negatives"}  # version 0.1.0 wrote them for every task
@@ -40,9 +40,13 @@ class TrainingConfig:
     weight_decay: float = 0.0
     """Pull of the weights towards zero; with adamw."""
     schedule: Schedule = "constant"
-    """Hold the learning rate, or raise it from a 25th and let it fall to nothing."""
+    """Hold the learning rate, raise it from a 25th and let it fall to nothing, or lower it now and then."""
     warm_up: float = 0.1
     """Share of the steps in which one_cycle raises the learning rate."""
+    drop_every: int = 50
+    """Epochs after which the schedule steps lowers the learning rate, again and again."""
+    drop: float = 0.5
+    """Factor by which the schedule steps lowers the learning rate."""
     clip: float | None = None
     """Longest gradient, longer ones are scaled down; None for no limit."""
     average: float | None = None
@@ -66,7 +70,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_words(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
-        for name in ("epochs", "batch"):
+        for name in ("epochs", "batch", "drop_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 1 up")
         if not 0 < self.learning_rate < float("inf"):
@@ -74,6 +78,8 @@ class TrainingConfig:
         for name in ("warm_up", "label_smoothing", "validation", "stretch"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
+        if not 0 < self.drop <= 1:
+            raise ValueError(f"drop is {self.drop}; give a number above 0 and up to 1")
         if not 0 < self.reshaping <= 2:
             raise ValueError(f"reshaping is {self.reshaping}; give a number above 0 and up to 2")
         if self.reshaped < 0:

@@ -23,3 +23,13 @@ def test_product_and_gradient_are_those_of_the_dense_matrix(symmetric: bool) -> 
     weight = torch.randn(9, 3, generator=draw, dtype=torch.float64)
     (weight * (matrix @ x)).sum().backward()
     torch.testing.assert_close(x.grad, dense.T @ weight)
+
+
+def test_matrices_need_not_be_square() -> None:
+    dense = torch.tensor([[1.0, 0, 2], [0, 0, 3]])
+    receiver, sender = dense.nonzero().T
+    x = torch.randn(3, 4, requires_grad=True)
+    product = SparseMatrix(torch.stack([sender, receiver]), dense[receiver, sender], (2, 3)) @ x
+    torch.testing.assert_close(product, dense @ x)
+    product.sum().backward()
+    torch.testing.assert_close(x.grad, dense.T @ torch.ones(2, 4))

@@ -71,7 +71,7 @@ def precompute(
         workers,
         mp_context=get_context("spawn"),
         initializer=_start_worker,
-        initargs=(max(cores // workers, 1),),
+        initargs=(max(cores // workers, 1), network),
     )
     try:
         with Progress(*columns, disable=not sys.stderr.isatty()) as progress:
@@ -102,9 +102,12 @@ def precompute(
     return 1 if problems else 0
 
 
-def _start_worker(threads: int) -> None:
+def _start_worker(threads: int, network: str) -> None:
     import torch
 
+    from fieldconv.networks import network_named
+
+    network_named(network)  # may have operators of its own
     torch.set_num_threads(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 

@@ -21,7 +21,7 @@ class SparseMatrix:
         Senders q and receivers p, each pair once.
     values : (E,) real
         m.
-    size : int
+    size : int or (int, int)
         Number of rows and of columns.
     symmetric : bool
         Whether M is its own transpose, which then needs not be worked out for the gradient.
@@ -34,10 +34,13 @@ class SparseMatrix:
             [30.]])
     """
 
-    def __init__(self, index: Tensor, values: Tensor, size: int, *, symmetric: bool = False) -> None:
+    def __init__(
+        self, index: Tensor, values: Tensor, size: int | tuple[int, int], *, symmetric: bool = False
+    ) -> None:
         sender, receiver = index
-        self.matrix = _rows(receiver, sender, values, size)
-        self.transposed = self.matrix if symmetric else _rows(sender, receiver, values, size)
+        rows, columns = (size, size) if isinstance(size, int) else size
+        self.matrix = _rows(receiver, sender, values, (rows, columns))
+        self.transposed = self.matrix if symmetric else _rows(sender, receiver, values, (columns, rows))
 
     def __matmul__(self, x: Tensor) -> Tensor:
         product: Tensor = _Product.apply(x, self)  # type: ignore[no-untyped-call]
@@ -58,13 +61,13 @@ class _Product(torch.autograd.Function):
         return ctx.matrix.transposed @ gradient.contiguous(), None
 
 
-def _rows(row: Tensor, column: Tensor, values: Tensor, size: int) -> Tensor:
+def _rows(row: Tensor, column: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
     """The matrix in compressed rows."""
     if len(row) > 1 and not bool((row.diff() >= 0).all()):
         order = torch.argsort(row, stable=True)
         row, column, values = row[order], column[order], values[order]
-    ends = torch.bincount(row, minlength=size).cumsum(0)
+    ends = torch.bincount(row, minlength=size[0]).cumsum(0)
     starts = torch.cat([ends.new_zeros(1), ends])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(starts, column, values, (size, size), check_invariants=False)
+        return torch.sparse_csr_tensor(starts, column, values, size, check_invariants=False)

@@ -17,7 +17,7 @@ from fieldconv.networks.base import Network
 from fieldconv.surface import Surface
 from fieldconv.surface.cache import SurfaceCache
 
-NAMES = ["acscnn", "deltaconv", "diffusionnet"]
+NAMES = ["acscnn", "deltaconv", "diffusionnet", "pointnet2"]
 TASKS = ["classification", "segmentation", "matching"]
 
 

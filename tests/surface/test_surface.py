@@ -324,3 +324,52 @@ def test_a_batch_counts_on_through_every_index() -> None:
     level = coarse_level(batch)
     assert level.num_graphs == 2
     assert level.batch.tolist() == [0] * 20 + [1] * 26
+
+
+def test_eigenfunctions_are_orthonormal_in_the_mass(sphere):
+    surface = Surface.from_mesh(sphere, operators=("eigenbasis",), eigenfunctions=20)
+    assert surface.eigenvalues.shape == (1, 20)
+    gram = surface.eigenfunctions.T @ (surface.mass[:, None] * surface.eigenfunctions)
+    torch.testing.assert_close(gram, torch.eye(20), atol=1e-5, rtol=0)
+
+
+def test_meshes_of_any_kind_have_the_same_number_of_eigenfunctions():
+    kinds = [shapes.cube(), shapes.two_components(), shapes.icosphere(2)]
+    operators = ("eigenbasis", "eigengradients")
+    members = [Surface.from_mesh(Mesh(*kind), operators=operators, eigenfunctions=20) for kind in kinds]
+    batch = Batch.from_data_list(members)
+    assert batch.eigenvalues.shape == (3, 20)
+    assert batch.eigenfunctions.shape == batch.eigengradients.shape == (batch.num_nodes, 20)
+    assert (members[0].eigenfunctions[:, 8:] == 0).all()
+
+
+def test_lists_of_edges_that_operators_add_are_batched_turned_and_renumbered(sphere):
+    from fieldconv.testing import renumber, turn_frames
+
+    surface = Surface.from_mesh(sphere, operators=("eigengradients",), eigenfunctions=4)
+    draw = torch.Generator().manual_seed(0)
+    surface.own_index = torch.randint(642, (2, 50), generator=draw)
+    surface.own_length = torch.rand(50, generator=draw)
+    surface.own_arrow = torch.randn(50, dtype=torch.complex64, generator=draw)
+    batch = Batch.from_data_list([surface, surface])
+    assert torch.equal(batch.own_index, torch.cat([surface.own_index, surface.own_index + 642], 1))
+    assert torch.equal(batch[1].own_index, surface.own_index)
+
+    def in_space(vectors, at, seen):
+        across = torch.linalg.cross(seen.normal, seen.frame)
+        return vectors.real[..., None] * seen.frame[at] + vectors.imag[..., None] * across[at]
+
+    turned = turn_frames(surface, torch.rand(642, generator=draw) * 6)
+    assert not torch.allclose(turned.frame, surface.frame)
+    for name, at in (("own_arrow", surface.own_index[1]), ("eigengradients", torch.arange(642)[:, None])):
+        torch.testing.assert_close(
+            in_space(turned[name], at, turned), in_space(surface[name], at, surface), atol=1e-5, rtol=1e-4
+        )
+
+    def edges(seen, names):
+        ends = [tuple(pair) for pair in names[seen.own_index].T.tolist()]
+        return sorted(zip(ends, seen.own_length.tolist(), seen.own_arrow.tolist(), strict=True), key=str)
+
+    order = torch.randperm(642, generator=draw)
+    assert edges(renumber(surface, order), order) == edges(surface, torch.arange(642))
+    assert torch.equal(renumber(surface, order).eigengradients, surface.eigengradients[order])

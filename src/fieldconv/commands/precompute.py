@@ -113,7 +113,7 @@ def _start_worker(threads: int, network: str) -> None:
 
 
 def _prepare(path: Path, settings: SurfaceSettings, cache: Path | None) -> tuple[bool, str]:
-    """Prepare one mesh; gives whether there was anything to do, and what went wrong."""
+    """Prepare one mesh; return whether there was anything to do, and what went wrong."""
     from fieldconv.geometry.mesh import Mesh
     from fieldconv.surface.cache import SurfaceCache
 

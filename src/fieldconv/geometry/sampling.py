@@ -92,6 +92,33 @@ def farthest_point_samples(
     return np.concatenate([order, spare[: count - usable]])
 
 
+def farthest_points(points: ArrayLike, count: int) -> Ints:
+    """Choose points one by one, each as far in space as possible from those already chosen.
+
+    The first is the one farthest from their mean, so that the choice does not depend on the numbering.
+
+    Parameters
+    ----------
+    points : (n, 3)
+    count : int
+        How many; all of them if there are not more.
+
+    Returns
+    -------
+    (min(count, n),) int64
+        In the order chosen: every beginning of the list is a coarser choice.
+
+    Examples
+    --------
+    >>> farthest_points([[0, 0, 0], [1, 0, 0], [9, 0, 0], [4, 0, 0]], 3).tolist()
+    [2, 0, 3]
+    """
+    points = np.ascontiguousarray(points, np.float64)
+    first = np.linalg.norm(points - points.mean(0), axis=1).argmax()
+    order: Ints = _euclidean_order(points, np.arange(len(points)), first, min(count, len(points)))
+    return order
+
+
 def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, Floats]:
     """Find the k geodesically nearest samples of every vertex.
 

@@ -1,4 +1,4 @@
-"""Networks on surfaces, found by name: each file or folder here but `base` holds one.
+"""Networks on surfaces, found by name: each file or folder here but `base` and `scalar` holds one.
 
 Packages of others add theirs with entry points of the group ``fieldconv.networks``; `register` adds one in a
 script or notebook. See `fieldconv.networks.base.Network` for what a network has to say about itself.
@@ -24,7 +24,7 @@ def _base() -> type[Network]:
     return Network
 
 
-NETWORKS: Registry[Network] = Registry("network", __name__, _base, helpers=("base",))
+NETWORKS: Registry[Network] = Registry("network", __name__, _base, helpers=("base", "scalar"))
 
 
 def network_named(name: str) -> type[Network]:

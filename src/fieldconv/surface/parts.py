@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
 BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
+SIGNATURE_BASIS = 128  # eigenfunctions of which signatures are made
 MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
 
 
@@ -75,6 +77,8 @@ class Preparation:
     def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
         self.given = mesh.normalised()
         self.settings = settings
+        self._bases: dict[int, Eigenbasis] = {}
+        self._one_at_a_time = Lock()  # signatures are computed on another thread
 
     @cached_property
     def coarse(self) -> Coarsened | None:
@@ -109,9 +113,12 @@ class Preparation:
         """Direction θ = 0 and normal at every vertex."""
         return tangent_frames(self.mesh)
 
-    @cached_property
-    def basis(self) -> Eigenbasis:
-        return eigenbasis(self.mesh, self.settings.eigenfunctions)
+    def basis(self, count: int) -> Eigenbasis:
+        """Return the lowest eigenfunctions, so many on a connected mesh."""
+        with self._one_at_a_time:
+            if count not in self._bases:
+                self._bases[count] = eigenbasis(self.mesh, count)
+            return self._bases[count]
 
 
 @dataclass(frozen=True)
@@ -294,22 +301,36 @@ def _check_room(samples: int, radius: float) -> None:
 
 
 def _eigenbasis(preparation: Preparation) -> Tensors:
-    basis, chosen = preparation.basis, preparation.sampling.chosen
-    return {"eigenvalues": single(basis.values[None]), "eigenfunctions": single(basis.functions[chosen])}
+    count, sampling = preparation.settings.eigenfunctions, preparation.sampling
+    basis = preparation.basis(count)
+    every = len(sampling.chosen) == len(basis.areas)
+    return {
+        "eigenvalues": single(_columns(basis.values[None], count)),
+        "eigenfunctions": single(_columns(basis.functions[sampling.chosen], count)),
+        "mass": single(basis.areas if every else sampling.area),
+    }
 
 
 def _eigengradients(preparation: Preparation) -> Tensors:
-    chosen = preparation.sampling.chosen
-    gradients = vertex_gradients(preparation.mesh, preparation.basis.functions)[chosen]
+    count = preparation.settings.eigenfunctions
+    functions = _columns(preparation.basis(count).functions, count)
+    gradients = vertex_gradients(preparation.mesh, functions)[preparation.sampling.chosen]
     return {"eigengradients": torch.from_numpy(gradients.astype(np.complex64))}
 
 
+def _columns(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return so many columns, the last ones zero if there are fewer: batches need equal numbers."""
+    return np.pad(values, ((0, 0), (0, max(count - values.shape[1], 0))))[:, :count]
+
+
 def _hks(preparation: Preparation) -> Tensors:
-    return {"hks": single(heat_kernel_signature(preparation.mesh)[preparation.sampling.chosen])}
+    signature = heat_kernel_signature(preparation.basis(SIGNATURE_BASIS))
+    return {"hks": single(signature[preparation.sampling.chosen])}
 
 
 def _wks(preparation: Preparation) -> Tensors:
-    return {"wks": single(wave_kernel_signature(preparation.mesh)[preparation.sampling.chosen])}
+    signature = wave_kernel_signature(preparation.basis(SIGNATURE_BASIS), k=SIGNATURE_BASIS)
+    return {"wks": single(signature[preparation.sampling.chosen])}
 
 
 def single(values: NDArray[np.float64]) -> Tensor:
@@ -344,7 +365,7 @@ _PARTS = {
                 "coarse_edge_index": "coarse_sample",
             },
         ),
-        Part("eigenbasis", ("samples", "eigenfunctions"), _eigenbasis),
-        Part("eigengradients", ("samples", "eigenfunctions"), _eigengradients),
+        Part("eigenbasis", ("samples", "eigenfunctions"), _eigenbasis, version=2),
+        Part("eigengradients", ("samples", "eigenfunctions"), _eigengradients, version=2),
     )
 }

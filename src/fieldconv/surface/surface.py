@@ -66,7 +66,11 @@ class Surface(Data):  # type: ignore[misc]
     coarse_edge_index, coarse_edge_log, coarse_edge_transport, coarse_edge_weight, coarse_radius
         Discs of twice the radius between them, numbered as in ``coarse_sample``; see `coarse_level`.
     eigenvalues, eigenfunctions : (1, k), (n, k) float32
-        With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first.
+        With the operator "eigenbasis": those of the Laplacian, at unit area, lowest first. A mesh that has
+        fewer is filled up with zeros.
+    mass : (n,) float32
+        With the operator "eigenbasis": the areas in which eigenfunctions are orthonormal, if every vertex is
+        a sample; else the area of each sample, in which they nearly are.
     eigengradients : (n, k) complex64
         With the operator "eigengradients": gradients of the eigenfunctions in the tangent frames.
     NAME_index : (2, E) int64

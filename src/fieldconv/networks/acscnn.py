@@ -1,0 +1,289 @@
+"""ACSCNN: Chebyshev polynomials of Laplacians that prefer different directions (Li et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import ArpackError, eigsh
+from torch import Tensor, nn
+
+from fieldconv._checked import check_count
+from fieldconv.geometry.anisotropic import Stiffness, anisotropic_stiffness, principal_directions, summed
+from fieldconv.networks.base import NetworkConfig
+from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
+from fieldconv.ops.sparse import SparseMatrix
+from fieldconv.surface.parts import Part, Preparation, Sampling, Tensors, register_operator, single
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+ANGLES = 8
+"""Directions in half a turn."""
+ANISOTROPY = 10.0
+"""α: conductivity is 1/(1 + α) along a direction, and 1 across it."""
+SMOOTHING = 10
+"""How often curvature is averaged over neighbours before its directions are taken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ACSCNNConfig(NetworkConfig):
+    """Settings of an `ACSCNN`, besides those that every network has (`NetworkConfig`).
+
+    Parameters
+    ----------
+    width : int
+        Channels of the convolutions.
+    layers : int
+        Number of convolutions.
+    order : int
+        K: polynomials of degree 0 to K − 1.
+    dense : int
+        Width of the layer between the last convolution and the outputs.
+    dropout : float
+        Share dropped after that layer.
+
+    Examples
+    --------
+    >>> ACSCNNConfig.for_task("correspondence", classes=6890).layers
+    6
+    """
+
+    network: ClassVar[str] = "acscnn"
+    operators: ClassVar[tuple[str, ...]] = ("anisotropic",)
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": EVERY_VERTEX,
+        "default": EVERY_VERTEX,
+        "tiny": {**EVERY_VERTEX, "width": 8, "layers": 2, "order": 4, "dense": 32},
+    }
+
+    width: int = 64
+    layers: int = 6
+    order: int = 16
+    dense: int = 256
+    dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("width", "layers", "order", "dense"):
+            check_count(name, getattr(self, name))
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
+
+
+class ACSCNN(ScalarNetwork):
+    r"""Convolutions by Chebyshev polynomials of eight anisotropic Laplacians.
+
+    The Laplacian −div(D_θ ∇f) conducts 1/(1 + α) as well along one direction as across it; the direction is
+    that of largest curvature, turned by θ = 0, π/8, …, 7π/8. With its eigenfunctions Φ_θ, a convolution is
+
+    .. math:: y = \sum_\theta \sum_{k<K} \Phi_\theta \, T_k(\tilde\Lambda_\theta) \, \Phi_\theta^{-1} \,
+              x \, W_{\theta k} + b
+
+    where T_k are Chebyshev polynomials and Λ̃ the eigenvalues, scaled to [−1, 1]; eigenfunctions are never
+    computed. As the authors do, the Laplacian is first normalised to a diagonal of ones. Convolutions are
+    followed by batch normalisation and ReLU; a dense layer and dropout precede the outputs. Shapes are
+    classified by the mean over their area of what the last convolution puts out.
+
+    On samples of a mesh, the Laplacian is that of the whole mesh for functions that are interpolated from
+    the samples. It is then less sparse, so by default every vertex of up to 10,000 is kept.
+
+    Parameters
+    ----------
+    config : ACSCNNConfig
+
+    Shapes
+    ------
+    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
+    - output: (n, outputs) for the heads "labels" and "descriptors"; (shapes, outputs) for "classification"
+
+    References
+    ----------
+    Q. Li, S. Liu, L. Hu, X. Liu: Shape correspondence using anisotropic Chebyshev spectral CNNs. CVPR, 2020.
+
+    Examples
+    --------
+    >>> net = ACSCNN.for_task("correspondence", classes=6890, preset="paper")
+    >>> net.layers[1].weight.numel() == 8 * 16 * 64**2
+    True
+    """
+
+    name, Config = "acscnn", ACSCNNConfig
+    reads = ("x", "area", "anisotropic_index", "anisotropic_values")
+    recipe: ClassVar[Mapping[str, Any]] = {
+        "epochs": 100,
+        "batch": 1,
+        "optimiser": "adam",
+        "learning_rate": 0.001,
+        "weight_decay": 0.0,
+        "schedule": "constant",
+        "clip": None,
+        "average": None,
+    }
+    config: ACSCNNConfig
+
+    def __init__(self, config: ACSCNNConfig) -> None:
+        super().__init__(config)
+        widths = [config.num_features] + [config.width] * config.layers
+        self.layers = nn.ModuleList(
+            ACSConv(before, after, order=config.order) for before, after in pairwise(widths)
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm1d(config.width) for _ in range(config.layers))
+        self.head = nn.Sequential(
+            nn.Linear(config.width, config.dense),
+            nn.ReLU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(config.dense, config.outputs),
+        )
+
+    def features(self, surface: Surface) -> Tensor:
+        """Return (n, width): what the last convolution puts out, normalised and rectified."""
+        x, laplacians = self.inputs(surface), Laplacians(surface)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = torch.relu(norm(layer(x, laplacians)))
+        return x
+
+
+class ACSConv(nn.Module):
+    r"""Σ_θ Σ_k T_k(L̃_θ) x W_θk + b.
+
+    Sums of Chebyshev polynomials are worked out from the highest down (Clenshaw), which keeps no polynomial
+    in memory.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        C and O.
+    order : int
+        K, the number of polynomials.
+
+    Shapes
+    ------
+    - input (n, C), and `Laplacians`
+    - output (n, O)
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, order: int = 16) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.order = in_channels, out_channels, order
+        self.weight = nn.Parameter(torch.empty(order, ANGLES, in_channels, out_channels))
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        # All that comes in is added up for an output, over angles and polynomials.
+        nn.init.normal_(self.weight, std=(in_channels * ANGLES * order / 2) ** -0.5)
+
+    def forward(self, x: Tensor, laplacians: Laplacians) -> Tensor:
+        """Apply the layer."""
+        x = laplacians.root * x
+        last: Tensor | None = None
+        before: Tensor | None = None
+        for k in reversed(range(self.order)):
+            here = (x @ self.weight[k]).flatten(0, 1)  # angles below each other
+            if last is not None:
+                here = here + (2 if k else 1) * (laplacians.matrix @ last)
+            if before is not None:
+                here = here - before
+            last, before = here, last
+        assert last is not None
+        every = last.view(ANGLES, len(x), self.out_channels)
+        return every.sum(0) / laplacians.root + self.bias
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, order={self.order}"
+
+
+class Laplacians:
+    """The eight Laplacians of a surface (or of all surfaces of a batch), in one matrix of blocks.
+
+    They are symmetric after multiplication with the root of the area, which is done before and after.
+
+    Attributes
+    ----------
+    matrix : SparseMatrix, (8n, 8n)
+        √A L̃ 1/√A, of eigenvalues from −1 to 1; a block on the diagonal for each angle.
+    root : (n, 1)
+        √A, of areas relative to their mean.
+    """
+
+    def __init__(self, surface: Surface) -> None:
+        count, index = len(surface.area), surface.anisotropic_index
+        blocks = count * torch.arange(ANGLES, device=index.device)
+        self.matrix = SparseMatrix(
+            (index[:, None] + blocks[None, :, None]).flatten(1),
+            surface.anisotropic_values.T.flatten(),
+            ANGLES * count,
+            symmetric=True,
+        )
+        area = surface.area / surface.area.mean()
+        self.root = torch.where(area > 0, area, 1.0).sqrt()[:, None]
+
+
+def _anisotropic(preparation: Preparation) -> Tensors:
+    mesh, sampling = preparation.mesh, preparation.sampling
+    angles = np.arange(ANGLES) * np.pi / ANGLES
+    stiffness = anisotropic_stiffness(
+        mesh, principal_directions(mesh, smoothing=SMOOTHING), angles, anisotropy=ANISOTROPY
+    )
+    if len(sampling.chosen) < len(mesh.vertices):
+        stiffness = _between_samples(stiffness, sampling)
+    count = len(sampling.chosen)
+    selves = np.arange(count)
+    stiffness = summed(  # a sample without faces has its entry, too
+        np.append(stiffness.row, selves),
+        np.append(stiffness.column, selves),
+        np.concatenate([stiffness.values, np.zeros((count, ANGLES))]),
+        count,
+    )
+    values = [_between_plus_and_minus_one(stiffness, own, count) for own in stiffness.values.T]
+    return {
+        "anisotropic_index": torch.from_numpy(np.stack([stiffness.column, stiffness.row])),
+        "anisotropic_values": single(np.stack(values, 1)),
+    }
+
+
+def _between_samples(stiffness: Stiffness, sampling: Sampling) -> Stiffness:
+    """PᵀWP, where P interpolates from samples to vertices."""
+    row, column = sampling.reads[stiffness.row], sampling.reads[stiffness.column]
+    share = sampling.weight[stiffness.row][:, :, None] * sampling.weight[stiffness.column][:, None]
+    some = share > 0
+    edge, _, _ = np.nonzero(some)
+    return summed(
+        np.broadcast_to(row[:, :, None], some.shape)[some],
+        np.broadcast_to(column[:, None], some.shape)[some],
+        share[some][:, None] * stiffness.values[edge],
+        len(sampling.chosen),
+    )
+
+
+def _between_plus_and_minus_one(
+    stiffness: Stiffness, values: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """2N/λ − 1 with N = D^{−½} W D^{−½}, D the diagonal of W and λ the largest eigenvalue of N."""
+    own = stiffness.row == stiffness.column
+    diagonal = values[own]
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    normalised = values / (root[stiffness.row] * root[stiffness.column])
+    matrix = csr_array((normalised, (stiffness.row, stiffness.column)), (count, count))
+    scaled: NDArray[np.float64] = 2 * normalised / _largest_eigenvalue(matrix) - own
+    return scaled
+
+
+def _largest_eigenvalue(matrix: csr_array) -> float:
+    count = matrix.shape[0]
+    if count <= 100:
+        return float(eigvalsh(matrix.toarray())[-1])
+    start = np.random.default_rng(0).standard_normal(count)
+    try:
+        found = float(eigsh(matrix, 1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+    except ArpackError:
+        found = float(abs(matrix).sum(1).max())  # no eigenvalue is larger
+    return found
+
+
+register_operator(Part("anisotropic", ("samples",), _anisotropic))

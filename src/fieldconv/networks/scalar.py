@@ -1,0 +1,90 @@
+"""What networks with real features at the samples have in common: how each of the heads ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from fieldconv.networks.base import Network, NetworkConfig
+from fieldconv.nn.pooling import mean_per_shape
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+EVERY_VERTEX: dict[str, Any] = {"samples": 10_000}
+"""For presets of networks that work on whole meshes; larger ones are sampled."""
+
+
+class ScalarNetwork(Network):
+    """A network that computes real features at each sample and reads its outputs from them.
+
+    A subclass sets ``head``, a module that takes features to outputs, and defines `features`. For shapes
+    (the head "classification") features are first averaged over each.
+
+    Parameters
+    ----------
+    config : NetworkConfig
+
+    Shapes
+    ------
+    - input: a surface with n samples, or a batch of surfaces
+    - output: (n, outputs), or (shapes, outputs) for "classification"
+    """
+
+    heads: ClassVar[tuple[str, ...]] = ("labels", "classification", "descriptors")
+    """The heads it can have."""
+    head: nn.Module
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__(config)
+        if config.head not in self.heads:
+            raise ValueError(
+                f"{self.name} has no head {config.head!r}, only {', '.join(self.heads)}; "
+                "choose another network for this task"
+            )
+
+    def features(self, surface: Surface) -> Tensor:
+        """Return (n, d) features of the samples."""
+        raise TypeError(f"{type(self).__name__} does not define features(surface)")
+
+    def pooled(self, features: Tensor, surface: Surface) -> Tensor:
+        """Return (shapes, d) features of the shapes: by default the mean over the area."""
+        return mean_per_shape(features, surface.area, surface)
+
+    def forward(self, surface: Surface) -> Tensor:
+        """Return the outputs for samples or shapes."""
+        return self.with_descriptors(surface)[0]
+
+    def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
+        """Return outputs, and the features of which they were made."""
+        features = self.features(surface)
+        if self.config.head == "classification":
+            features = self.pooled(features, surface)
+        outputs = self.head(features)
+        if self.config.head == "descriptors":
+            return outputs, outputs
+        return outputs, features[0] if self.config.head == "classification" else features
+
+    def descriptors(self, surface: Surface) -> Tensor:
+        """Return (n, d), or (d,) of a shape: the outputs of "descriptors", else what the head receives."""
+        return self.with_descriptors(surface)[1]
+
+
+class RowNorm(nn.BatchNorm1d):
+    """Batch normalisation, which takes a single row as it would in evaluation: it has no spread.
+
+    Examples
+    --------
+    >>> RowNorm(3)(torch.ones(1, 3))
+    tensor([[1.0000, 1.0000, 1.0000]], grad_fn=<NativeBatchNormBackward0>)
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply the layer."""
+        if self.training and len(input) == 1:
+            return torch.nn.functional.batch_norm(
+                input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+            )
+        return super().forward(input)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from fieldconv._process import process_unchanged
+
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
@@ -21,9 +23,9 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if not homes[name]:
-            return import_module(f"{package}.{name}")
-        home = homes[name] if homes[name].startswith("fieldconv.") else f"{package}.{homes[name]}"
-        return getattr(import_module(home), name)
+        home = homes[name] if homes[name].startswith("fieldconv.") else f"{package}.{homes[name] or name}"
+        with process_unchanged():  # by the packages that this imports
+            module = import_module(home)
+        return getattr(module, name) if homes[name] else module
 
     return get, lambda: sorted(homes)

@@ -73,7 +73,8 @@ def load(source: str | Path) -> Network:
     config = read_config(folder)
     try:
         kind = network_named(config.get("network_name", BEFORE_NAMES))
-        model = kind(kind.Config.from_dict(config["network"]))
+        with torch.random.fork_rng(devices=[]):  # weights that are replaced at once
+            model = kind(kind.Config.from_dict(config["network"]))
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,7 +13,10 @@ from fieldconv.training.settings import Machine
 
 
 def make_fabric(machine: Machine) -> Fabric:
-    """Return Lightning Fabric for the machine; other processes, if any, are started."""
+    """Return Lightning Fabric for the machine; other processes, if any, are started.
+
+    Several processes are told apart by environment variables, which Fabric sets and which stay.
+    """
     accelerator = machine.accelerator
     if accelerator == "auto":
         accelerator = "cuda" if torch.cuda.is_available() else "cpu"
@@ -29,6 +33,8 @@ def make_fabric(machine: Machine) -> Fabric:
             f"accelerator {accelerator}, devices {machine.devices}, strategy {machine.strategy}, precision "
             f"{machine.precision} do not work here: {' '.join(str(error).split())}"
         ) from None
+    if fabric.world_size > 1 and os.name == "nt":
+        os.environ.setdefault("USE_LIBUV", "0")  # as importing Fabric does: torch for Windows may lack libuv
     fabric.launch()
     return fabric
 

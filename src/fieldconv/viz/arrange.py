@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._io import atomic_path
+from fieldconv._process import process_unchanged
 
 DESCRIPTORS = "descriptors.npz"
 
 
+@process_unchanged()  # importing scikit-learn sets environment variables
 def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | None:
     """Return places in the plane where descriptors that are alike lie close together.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._io import atomic_path
+from fieldconv._process import process_unchanged
 
 # The browser itself then refuses every load from outside the page.
 _POLICY = (
@@ -114,6 +115,7 @@ def _asset(name: str) -> str:
 
 
 @cache
+@process_unchanged()
 def _plotly() -> str:
     from plotly.offline import get_plotlyjs
 

@@ -1,7 +1,7 @@
-"""The operations as they are written down, for torch to differentiate: by anything, to any order.
+"""The operations written as their equations, which torch can differentiate by anything and to any order.
 
-They keep tensors with a row per edge and channel. The operations proper use them where their own backward
-passes do not reach: for second derivatives, and for derivatives by the geometry.
+They keep tensors with a number for each edge and channel, so they are used only for what the backward passes
+of the operations do not cover: second derivatives, and derivatives by the geometry.
 """
 
 from __future__ import annotations
@@ -40,25 +40,7 @@ def aggregate(
 
 
 def lift(x: Tensor, band_limit: int) -> Tensor:
-    """Y_m = x ū^m for m = −B … B: the features as each angular frequency sees them.
-
-    A zero vector has no direction: there Y_0 = x and the others vanish, with vanishing derivatives.
-
-    Parameters
-    ----------
-    x : complex Tensor, shape (n, C)
-    band_limit : int
-        B.
-
-    Returns
-    -------
-    complex Tensor, shape (2B+1, n, C)
-
-    Examples
-    --------
-    >>> lift(torch.tensor([[2j]]), band_limit=1).flatten().tolist()
-    [(-2+0j), 2j, (2+0j)]
-    """
+    """Return Y_m = x ū^m for m = −B … B, see `fieldconv.ops.lift`."""
     u = unit(x)
     turned_back, turned_on = [x], [x]
     for _ in range(band_limit):

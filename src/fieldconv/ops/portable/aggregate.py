@@ -17,7 +17,7 @@ from fieldconv.ops.rings import ring_weights
 
 
 class Entries(NamedTuple):
-    """The non-zero entries of a sparse matrix, row by row: one for each edge and ring it counts for."""
+    """The non-zero entries of a sparse matrix, row by row: one for each edge and ring it lies next to."""
 
     column: Tensor  # (2M,) int32: for each entry the rows of y and of iy in the table
     first: Tensor  # (rows + 1,) int32: where in ``column`` each row begins
@@ -66,7 +66,7 @@ def matrices(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: t
 def _sort(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: torch.dtype) -> Matrices:
     geometry.check_points(points)
     lower, fraction = ring_weights(geometry.distance().to(dtype), rings, spacing)
-    share = torch.cat([1 - fraction, fraction])  # of the ring inside each edge's end, and of the one outside
+    share = torch.cat([1 - fraction, fraction])  # of the ring inside, of the ring outside
     entry = share.nonzero().flatten()
     edge, outer = entry % len(fraction), entry // max(len(fraction), 1)
     sender, receiver = geometry.edge_index.index_select(1, edge)

@@ -71,7 +71,10 @@ class Votes(NamedTuple):
 
 
 class _Caster:
-    """Works out votes chunk by chunk, from values of any length and directions of unit length."""
+    """Yields chunks of receivers, their edges and the votes of these.
+
+    A vote is the value of its sender times the factor of its edge, cast where the sender's direction u says.
+    """
 
     def __init__(self, value: tuple[Tensor, ...], u: Tensor, geometry: Geometry, radial_samples: int) -> None:
         points, self.channels = u.shape
@@ -81,10 +84,8 @@ class _Caster:
         self.parts = len(value)
         self.features = torch.cat([*value, u.real, u.imag], dim=1)
         pixels = self.side * self.side
-        self.images = self.channels * pixels  # of one receiver
-        self.image = torch.arange(
-            0, self.images, pixels, device=u.device
-        )  # where that of each channel begins
+        self.images = self.channels * pixels  # pixels of one receiver
+        self.image = torch.arange(0, self.images, pixels, device=u.device)  # the first of each channel
 
     def __iter__(self) -> Iterator[tuple[slice, slice, Votes]]:
         for receivers, edges in self.edges.chunks(self.channels):
@@ -152,9 +153,10 @@ def vote_backward(
 ) -> Tensor:
     """Return the gradient with respect to x.
 
-    A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
-    s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
-    vote turns with x, and the change of Re(ḡv) as s turns.
+    A vote is |x| v, where v = factor · x/|x|, or the factor alone if votes are no vectors. Let g be the
+    gradient of the image at the vote's place s. The derivative by |x| is Re(ḡv). Turning x by dβ turns s by
+    −dβ, and v by dβ if votes are vectors: the derivative by |x| dβ is the change of Re(ḡv) as s turns back,
+    less Im(ḡv) for vectors.
     """
     channels = x.shape[1]
     u = unit(x)
@@ -167,15 +169,16 @@ def vote_backward(
         parts = [gradient * across.real, gradient * across.imag]
     else:
         parts = [gradient]
-    sums = torch.zeros_like(torch.cat([u.real, u.imag], dim=1))  # along x, across x
+    sums = gradient.new_zeros(len(x), 2 * channels)  # by the length of x, and by its angle
     for receivers, edges, votes in caster:
         count = receivers.stop - receivers.start
         right, below, wide, high = votes.right, votes.below, votes.wide, votes.high
         receiver = caster.edges.receiver[edges] - receivers.start
         share = wide * high
-        steep_x = torch.sign(votes.x).mul_(-2 * (wide > 0)).mul_(high)
-        steep_y = torch.sign(votes.y).mul_(-2 * (high > 0)).mul_(wide)
-        along, by_x, by_y = (torch.zeros_like(right) for _ in range(3))
+        # How fast the share of the centre changes as the place turns.
+        share_slope = torch.sign(votes.x).mul_(-2 * (wide > 0)).mul_(high).mul_(votes.y)
+        share_slope -= torch.sign(votes.y).mul_(-2 * (high > 0)).mul_(wide).mul_(votes.x)
+        along, about = torch.zeros_like(right), torch.zeros_like(right)
         found = []
         for cast, coming in zip(votes.parts, parts, strict=True):
             picture = coming.new_zeros(count, channels, side * side)
@@ -188,15 +191,14 @@ def vote_backward(
             slope_x = upper_right + below * right_slope - left
             slope_y = left_slope + right * (right_slope - left_slope)
             here = left + right * slope_x
-            own = coming[receivers, :, -1].index_select(0, receiver) - here  # more, in the centre
-            here += share * own
+            more = coming[receivers, :, -1].index_select(0, receiver) - here  # in the centre
+            here += share * more
             found.append(here)
             along += cast * here
-            by_x += cast * (slope_x * (1 - share) + steep_x * own)
-            by_y += cast * (slope_y * (1 - share) + steep_y * own)
-        swing = by_x * votes.y - by_y * votes.x
+            slope = slope_x * votes.y - slope_y * votes.x  # as the place turns
+            about += cast * (slope * (1 - share) + share_slope * more)
         if vector:
-            swing += votes.parts[0] * found[1] - votes.parts[1] * found[0]
-        sums.index_add_(0, caster.edges.sender[edges], torch.cat([along, swing], dim=1))
+            about += votes.parts[0] * found[1] - votes.parts[1] * found[0]
+        sums.index_add_(0, caster.edges.sender[edges], torch.cat([along, about], dim=1))
     along, about = sums.chunk(2, dim=1)
     return u * torch.complex(along, about)

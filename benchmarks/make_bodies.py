@@ -13,7 +13,7 @@ import argparse
 import time
 from pathlib import Path
 
-from fieldconv._io import atomic_path
+from fieldconv._io import read_text, write_text
 from fieldconv.datasets.bodies import generator_version, make_body, template
 
 
@@ -29,10 +29,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / "version.txt"
     if not note.exists():
-        with atomic_path(note) as temporary:
-            temporary.write_text(generator_version())
+        write_text(note, generator_version())
         template().save(folder / "template.npz")
-    elif note.read_text() != generator_version():
+    elif read_text(note) != generator_version():
         parser.error(f"{folder} has bodies of another version of the generator; choose a new folder")
     began, made = time.perf_counter(), 0
     for seed in range(options.first, options.first + options.bodies):

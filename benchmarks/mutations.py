@@ -807,7 +807,9 @@ def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
         "OMP_NUM_THREADS": "1",
     }
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
     failed = re.search(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
     return done.returncode, failed[1] if failed else done.stdout[-300:] if done.returncode > 1 else ""
 

@@ -18,6 +18,7 @@ from fieldconv.tasks import task_names
 ROOT = Path(fieldconv.__file__).parent
 
 ROOMS = (
+    ("_process",),
     ("_compiled", "_io", "_lazy", "_memory", "_registry", "_checked"),
     ("geometry",),  # shapes to numbers
     ("folders",),  # meshes and targets on disk
@@ -43,7 +44,7 @@ LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 # What a room may import besides itself, where that is less than all rooms before it.
 NARROW = {
     "geometry": {"_compiled", "_io"},
-    "viz": {"_compiled", "_io", "_lazy", "geometry"},
+    "viz": {"_compiled", "_io", "_lazy", "_process", "geometry"},
     "nn": {"ops", "surface"},
     "folders": {"_compiled", "_io", "geometry"},
 }

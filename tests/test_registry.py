@@ -102,7 +102,6 @@ def test_nothing_is_loaded_before_it_is_asked_for(zoo: Registry[Any]) -> None:
     assert not {"zoo.square", "zoo_more"} & set(sys.modules)
 
 
-@pytest.mark.xfail(strict=True, reason="get() takes a class of zoo.squared_paper for one of zoo.square")
 def test_a_name_is_that_of_a_whole_module(zoo: Registry[Any], tmp_path: Path) -> None:
     """square.py may use the class of squared_paper, whose name begins alike, before it defines its own."""
     text = "from zoo.squared_paper import SquaredPaper\nclass Square(SquaredPaper):\n    name = 'square'\n"
@@ -177,7 +176,6 @@ def test_registered_at_run_time(zoo: Registry[Any]) -> None:
     assert zoo.names().count("square") == 1
 
 
-@pytest.mark.xfail(strict=True, reason="get() raises a bare StopIteration")
 def test_an_own_module_without_one_says_so(zoo: Registry[Any], tmp_path: Path) -> None:
     write(tmp_path / "zoo", {"empty.py": "from zoo.base import Thing\n"})
     with pytest.raises(ValueError, match=r"zoo\.empty holds no animal: expected a subclass of Thing"):

@@ -48,9 +48,10 @@ class Registry(Generic[Kind]):
         if name in self._own():
             home = f"{self.package}.{self._own()[name]}"
             here = (value for value in vars(import_module(home)).values() if isinstance(value, type))
-            return next(
-                kind for kind in here if issubclass(kind, self._base()) and kind.__module__.startswith(home)
-            )
+            for kind in here:
+                if issubclass(kind, self._base()) and f"{kind.__module__}.".startswith(f"{home}."):
+                    return kind
+            raise ValueError(f"{home} holds no {self.what}: expected a subclass of {self._base().__name__}")
         if name in self._foreign():
             return self._checked(name, self._foreign()[name])
         near = difflib.get_close_matches(str(name), self.names(), 1, 0.7)

@@ -116,7 +116,9 @@ def test_a_network_without_discs_never_computes_them(installed: Path) -> None:
         "print([part.name for part in parts.parts_of(settings)])"
     )
     there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), *filter(None, sys.path)])}
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=there, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", env=there, check=True
+    )
     assert ran.stdout.strip() == "['samples', 'hks']"
 
 

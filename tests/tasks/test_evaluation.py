@@ -99,7 +99,7 @@ def test_matching_is_a_mean_over_pairs_of_means_over_points(monkeypatch: pytest.
     pairs, known = [], {}
     for count in (2, 4):
         names = [f"{side} {count}" for side in ("scene", "model")]
-        sides = [SimpleNamespace(name=name, sample=torch.arange(count)) for name in names]
+        sides = [SimpleNamespace(name=name, sample=torch.arange(count), num_vertices=count) for name in names]
         ids = torch.arange(count).repeat(2, 1)
         pairs.append(SimpleNamespace(scene=sides[0], model=sides[1], matches=SimpleNamespace(ball=ids)))
         for name in names:

@@ -22,7 +22,7 @@ with only_one(sys.argv[1]):
 
 def test_another_process_is_named_and_a_crash_frees_the_folder(tmp_path: Path) -> None:
     other = subprocess.Popen(
-        [sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE, encoding="utf-8"
     )
     try:
         assert other.stdout is not None

@@ -268,7 +268,8 @@ def test_numbers_say_how_far_they_can_be_trusted(tmp_path: Path) -> None:
 def change(run: Path, **changes: Any) -> Path:
     """Change an evaluation."""
     path = run / "evaluation" / "metrics.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    content = {**json.loads(path.read_text(encoding="utf-8")), **changes}
+    path.write_text(json.dumps(content), encoding="utf-8")
     return run
 
 

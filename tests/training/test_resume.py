@@ -97,6 +97,18 @@ def test_resuming_with_other_settings_is_refused(tmp_path: Path) -> None:
         )
 
 
+def test_settings_that_came_later_do_not_keep_a_run_from_being_resumed(tmp_path: Path) -> None:
+    data = blobs(count=2)
+    kwargs: dict[str, Any] = {"preset": "tiny", "epochs": 1, "out": tmp_path, "quiet": True}
+    train(tiny_network("segmentation", data), data, **kwargs)
+    state = State.load(tmp_path)
+    del state.config["training"]["drop_every"]
+    state.save(tmp_path)
+    assert len(train(tiny_network("segmentation", data), data, resume=True, **kwargs)) == 1
+    with pytest.raises(CheckpointError, match=r"begun with other settings \(drop_every\)"):
+        train(tiny_network("segmentation", data), data, resume=True, drop_every=7, **kwargs)
+
+
 def test_a_truncated_state_is_reported(tmp_path: Path) -> None:
     data = blobs(count=2)
     train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, out=tmp_path, quiet=True)

@@ -268,7 +268,10 @@ class Fit:
 
     def _restore(self, state: State) -> None:
         assert self.out is not None
-        now, before = self._settings(), state.config
+        now, before = self._settings(), dict(state.config)
+        for part, config in (("network", self.model.config), ("training", self.config)):
+            # Settings that did not exist yet had what is now their default.
+            before[part] = type(config).from_dict(before.get(part, {})).to_dict()
         for part, values in now.items():
             known, changed = before.get(part), ""
             if isinstance(values, dict) and isinstance(known, dict):

@@ -238,7 +238,7 @@ class DeltaConv(nn.Module):
         slope, of_divergence, of_curl = torch.split(slopes, widths, 1)
         hodge = -(of_divergence + 1j * of_curl)
         length, direction = polar(self.vectors(torch.cat([v, hodge, slope], 1)))
-        return after, torch.view_as_complex(torch.relu(self.norm(length))[..., None] * direction)
+        return after, torch.relu(self.norm(length)) * direction
 
 
 class Calculus:

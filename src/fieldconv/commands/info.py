@@ -48,7 +48,8 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
     from rich.table import Table
 
     report = shape.check()
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
+    console.print(title, style="bold", markup=False, highlight=False, soft_wrap=True)
+    table = Table(show_header=False)
     for what, count in report.counts.items():
         yes_or_no = what in ("orientable", "inside_out")
         table.add_row(what.replace("_", " "), ("no", "yes")[count] if yes_or_no else f"{count:,}")

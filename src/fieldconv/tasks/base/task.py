@@ -17,6 +17,7 @@ from fieldconv._checked import field_types
 from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.folders.labels import write_numbers
 from fieldconv.folders.own import OwnFolder, read_values
+from fieldconv.geometry.damage import Damaged, carry_vectors
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.base import Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
@@ -227,6 +228,14 @@ class Task:
         )
         surface.vertex_y = torch.from_numpy(target.astype(kind))
         surface.y = surface.vertex_y[surface.sample]
+
+    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+        """Return the target of a mesh for the damaged mesh that was made of it: by default what `carry` says.
+
+        Tangent vectors are turned into the new frames.
+        """
+        target = np.asarray(target)
+        return carry_vectors(target, mesh, damage) if np.iscomplexobj(target) else damage.carry(target)
 
     def outputs(self, data: Any) -> int | None:
         """Return how many outputs the network must have for a dataset; None if that is free."""

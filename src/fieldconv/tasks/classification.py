@@ -14,8 +14,11 @@ from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, na
 from fieldconv.folders.own import OwnFolder
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
+    LETTER,
     MODERN,
     QUICK,
+    REPRODUCE,
+    REPRODUCED,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -44,7 +47,15 @@ class Classification(LabelTask):
     head = "classification"
     metrics = (Metric("accuracy"), Metric("confidence"))
     presets = {  # noqa: RUF012
-        "paper": Preset(training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),
+        "paper": Preset(
+            training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": {**_PAPER, **LETTER}}
+        ),
+        "reproduce": Preset(
+            training={**REPRODUCE, "epochs": 30},
+            surface={"radius": 0.2},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}},
+            like="paper",
+        ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},

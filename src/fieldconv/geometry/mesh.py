@@ -201,7 +201,7 @@ class Mesh:
 
     @cached_property
     def problem(self) -> str | None:
-        """Why the mesh cannot be measured, in words; None if it can.
+        """Return why the mesh cannot be measured, in words; None if it can.
 
         Examples
         --------
@@ -265,7 +265,7 @@ class Mesh:
         return np.bincount(self.faces.ravel(), weights, len(self.vertices)).astype(np.float64, copy=False)
 
     def normalised(self) -> Mesh:
-        """The same mesh with unit area and its area-weighted centroid at the origin."""
+        """Return the same mesh with unit area and its area-weighted centroid at the origin."""
         centroid = self.vertex_areas @ self.vertices / self.area
         return replace(self, vertices=(self.vertices - centroid) / self.area**0.5)
 

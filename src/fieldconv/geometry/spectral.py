@@ -51,7 +51,7 @@ class Eigenbasis(NamedTuple):
 
 
 def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
-    """Lowest ``k`` eigenvalues and eigenfunctions of a mesh's or point cloud's Laplacian.
+    """Return the lowest ``k`` eigenvalues and eigenfunctions of a mesh's or point cloud's Laplacian.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
 def heat_kernel_signature(
     shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = 128, times: ArrayLike | None = None
 ) -> Floats:
-    """Heat that stays at each point: Σ e^{−λt} φ(x)² / Σ e^{−λt}, on the shape scaled to unit area.
+    """Return heat that stays at each point: Σ e^{−λt} φ(x)² / Σ e^{−λt}, on the shape scaled to unit area.
 
     Divided by the heat trace as in Sun et al. (2009), so that every column has mean 1 over the surface; over
     each component, if there are several, for heat does not cross between them. It does not change under
@@ -131,7 +131,7 @@ def heat_kernel_signature(
 def wave_kernel_signature(
     shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = 128, energies: ArrayLike | None = None
 ) -> Floats:
-    """Probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
+    """Return the probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
 
     As in Aubry et al. (2011), g is a Gaussian whose width is 7 % of the range of energies, and λ = 0 takes
     no part; here too the shape is scaled to unit area and every column has mean 1 over each component.

@@ -16,8 +16,11 @@ from fieldconv.geometry.damage import Damaged
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
+    LETTER,
     MODERN,
     QUICK,
+    REPRODUCE,
+    REPRODUCED,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -46,7 +49,15 @@ class Classification(LabelTask):
     head = "classification"
     metrics = (Metric("accuracy"), Metric("confidence"))
     presets = {  # noqa: RUF012
-        "paper": Preset(training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),
+        "paper": Preset(
+            training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": {**_PAPER, **LETTER}}
+        ),
+        "reproduce": Preset(
+            training={**REPRODUCE, "epochs": 30},
+            surface={"radius": 0.2},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}},
+            like="paper",
+        ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},

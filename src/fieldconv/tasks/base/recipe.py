@@ -138,12 +138,15 @@ class Preset:
         By the name of a network, fields of its settings.
     vertices : int
         Of the meshes for which the radius was chosen; on coarser ones it has to be larger.
+    like : str
+        Another preset, whose settings a network takes that says nothing about this one.
     """
 
     training: Mapping[str, Any] = field(default_factory=dict)
     surface: Mapping[str, Any] = field(default_factory=dict)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     vertices: int = 1000
+    like: str = ""
 
     def radius_for(self, vertices: int) -> float:
         """Return the radius for meshes of so many vertices: larger if they are coarser than those meant.
@@ -165,5 +168,11 @@ MODERN: Mapping[str, Any] = {
     "average": 0.99,
 }
 """What the default presets of all tasks have in common."""
+LETTER: Mapping[str, Any] = {"solver": "heat", "input_scale": "raw", "echo_votes": "magnitude"}
+"""What FCNet has in the paper's text and, for good reasons, not by default (docs/reproducing.md)."""
+REPRODUCE: Mapping[str, Any] = {**MODERN, "learning_rate": 0.005, "label_smoothing": 0.2}
+"""The schedule with which FCNet reaches the paper's numbers on the paper's inputs."""
+REPRODUCED: Mapping[str, Any] = {"input_scale": "raw", "class_bias": True}
+"""What FCNet has in these runs."""
 QUICK: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
 """The same for tries and tests."""

@@ -110,7 +110,8 @@ class Task:
     shapes_caption : str
         What a report says above the shapes it shows.
     presets : dict of str to Preset
-        The values of "default" and "tiny", and of "paper" if there is one.
+        The values of "default" and "tiny", and of "paper" and "reproduce" if there are such: the paper's text
+        to the letter, and what reaches its numbers.
     Config : type
         The class of its training settings; a task may have more fields.
     targets : tuple of str
@@ -181,7 +182,7 @@ class Task:
         settings |= {key: value for key, value in chosen.surface.items() if key in known}
         for name in (*_ancestry(kind), network):
             settings |= chosen.networks.get(name, {})
-        settings |= kind.presets.get(preset, {})
+        settings |= kind.presets.get(preset, kind.presets.get(chosen.like, {}))
         if classes is not None:
             settings["outputs"] = classes
         elif self.default_outputs is not None:

@@ -145,6 +145,10 @@ class Task:
 
     # Settings
 
+    def bound_to(self, template: Mesh | None) -> Task:
+        """Return the task for a network or dataset with that template, if the task needs to know it."""
+        return self
+
     def preset(self, name: str) -> Preset:
         """Return the preset of that name; raise ValueError if the task has none."""
         if name not in self.presets:

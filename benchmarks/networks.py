@@ -2,10 +2,11 @@
 
     python benchmarks/networks.py [--rounds 9] [--busy] [--vertices 5000] [--parts]
 
-The paper's correspondence network against DiffusionNet (four blocks, 128 eigenfunctions) of width 128 and 256, all
-with heat kernel signatures as input and a class for each of 5,000 template vertices. The networks take turns; each
-ratio is the median over rounds of the ratio within a round, so that what else the machine does falls on all of them
-alike. --busy counts processor time instead of time on the clock. --parts shows where FCNet's step goes.
+The paper's correspondence network against DiffusionNet (four blocks, 128 eigenfunctions) of width 128 and
+256, all with heat kernel signatures as input and a class for each of 5,000 template vertices. The networks
+take turns; each ratio is the median over rounds of the ratio within a round, so that what else the machine
+does falls on all of them alike. --busy counts processor time instead of time on the clock. --parts shows
+where FCNet's step goes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -119,7 +119,7 @@ def shard_of(paths: list[Path], shard: str) -> list[Path]:
 Job = tuple[Path, SurfaceSettings, str, str]
 
 
-def _by_processes(jobs: list[Job], workers: int) -> Iterator[Outcome]:
+def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, None]:
     """Prepare meshes in processes of this machine."""
     if not jobs:
         return
@@ -150,7 +150,7 @@ def _by_processes(jobs: list[Job], workers: int) -> Iterator[Outcome]:
     pool.shutdown()
 
 
-def _by_dask(jobs: list[Job], address: str) -> Iterator[Outcome]:
+def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
     """Prepare meshes on the workers of a Dask scheduler; those of a lost worker are given to others."""
     try:
         from distributed import Client, as_completed

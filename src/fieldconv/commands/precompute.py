@@ -6,13 +6,16 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from fieldconv.folders.parallel import Lines
 from fieldconv.geometry.meshfiles import meshes_below
 from fieldconv.surface.settings import SurfaceSettings
 
@@ -66,6 +69,7 @@ def precompute(
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
+    lines = Lines("Preparing meshes", len(paths))
     # Spawned, not forked: the parent may hold threads.
     pool = ProcessPoolExecutor(
         workers,
@@ -76,7 +80,8 @@ def precompute(
     try:
         with Progress(*columns, disable=not sys.stderr.isatty()) as progress:
             bar = progress.add_task("", total=len(paths), rate="")
-            left = {pool.submit(_prepare, path, settings, cache) for path in paths}
+            with _deaf_to_ctrl_c():  # what is started within never hears it: it is ours to handle
+                left = {pool.submit(_prepare, path, settings, cache) for path in paths}
             done_count = 0
             while left:
                 done, left = wait(left, return_when=FIRST_COMPLETED)
@@ -88,11 +93,15 @@ def precompute(
                         problems.append(problem)
                     rate = done_count / (time.perf_counter() - began)
                     progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
+                    if progress.disable:
+                        lines.step()
     except KeyboardInterrupt:
-        pool.shutdown(wait=False, cancel_futures=True)
         for worker in active_children():  # entries are written whole or not at all
             worker.terminate()
-        raise
+        # An ordinary end, not an abrupt one: else Python complains about semaphores of the pool.
+        pool.shutdown(cancel_futures=True)
+        print("\nfieldconv: stopped. What was finished is kept; the same line goes on.", file=sys.stderr)
+        return 130
     pool.shutdown()
     made = len(paths) - skipped - len(problems)
     print(f"{made} prepared, {skipped} were there already, {len(problems)} failed, "
@@ -102,6 +111,15 @@ def precompute(
     return 1 if problems else 0
 
 
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _start_worker(threads: int, network: str) -> None:
     import torch
 
@@ -109,7 +127,6 @@ def _start_worker(threads: int, network: str) -> None:
 
     torch.set_num_threads(threads)
     network_named(network)  # which may bring operators of its own
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 
 
 def _prepare(path: Path, settings: SurfaceSettings, cache: Path | None) -> tuple[bool, str]:

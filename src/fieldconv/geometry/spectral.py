@@ -17,7 +17,8 @@ from scipy.linalg import eigh
 from scipy.sparse import csc_matrix, csr_array, csr_matrix, diags
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
-from threadpoolctl import threadpool_limits
+
+from fieldconv._process import one_blas_thread
 
 from .lanczos import factorised, is_complete, lowest_eigenpairs
 from .mesh import Mesh, MeshError
@@ -250,7 +251,7 @@ def _eigenpairs(stiffness: csc_matrix, mass: Floats, k: int) -> tuple[Floats, Fl
     # Symmetric in φ·√mass: an ordinary eigenvalue problem.
     scaled = (diags(1 / root) @ stiffness @ diags(1 / root)).tocsc()
     # Small matrix products gain nothing from threads, and lose a lot where processes share the cores.
-    with threadpool_limits(1):
+    with one_blas_thread():
         found = _by_sparse_solvers(scaled, k) if count > max(4 * k, 200) else None
         values, vectors = found or eigh(scaled.toarray(), subset_by_index=(0, k - 1))
     return values, vectors / root[:, None]

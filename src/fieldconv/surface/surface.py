@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from fieldconv.surface.parts import (
     single,
 )
 from fieldconv.surface.settings import Solver, SurfaceSettings
+
+if TYPE_CHECKING:
+    from fieldconv.viz.notebook import Display
 
 
 class Surface(Data):  # type: ignore[misc]
@@ -191,6 +194,74 @@ class Surface(Data):  # type: ignore[misc]
         weight = weight.to(values.dtype).reshape(*weight.shape, *[1] * (values.ndim - 1))
         interpolated: Tensor = (weight * values[self.vertex_sample]).sum(1)
         return interpolated
+
+    def show(
+        self,
+        field: Tensor | None = None,
+        disc: int | None = None,
+        *,
+        scalar: Tensor | dict[str, Tensor] | None = None,
+        up: str | None = None,
+        height: int = 460,
+    ) -> Display:
+        """Show the samples in a notebook as the network sees them, joined to a mesh.
+
+        Parameters
+        ----------
+        field : (n,) complex tensor, optional
+            Tangent vectors at the samples, such as a channel of a layer's output.
+        disc : int, optional
+            Show the disc around this sample: where it sees its neighbours.
+        scalar : (n,) tensor, or dict of str to (n,) tensor, optional
+            Numbers at the samples; the first input features if neither these nor a field is given.
+        up : "x", "y" or "z", optional
+            Axis that points up; guessed if not given.
+        height : int
+            In pixels.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 32 samples, or the surface is a batch.
+        """
+        from fieldconv.viz.notebook import show_samples
+
+        if "ptr" in self or self.num_nodes < 32:
+            what = "a batch of surfaces" if "ptr" in self else f"a surface of {self.num_nodes} samples"
+            raise ValueError(f"{what} cannot be shown; show the mesh, or one surface of 32 samples or more")
+        numbers = scalar if isinstance(scalar, dict) else {} if scalar is None else {"Value": scalar}
+        if not numbers and field is None and self.x is not None:
+            numbers = {f"Feature {k}": self.x[:, k] for k in range(min(self.x.shape[1], 4))}
+        seen = None
+        if disc is not None:
+            seen = np.full(self.num_nodes, np.nan + 1j * np.nan)
+            sender, receiver = self.edge_index.numpy()
+            own = sender == disc
+            seen[receiver[own]] = self.log.numpy()[own]
+        return show_samples(
+            self.pos.numpy(),
+            self.normal.numpy(),
+            self.frame.numpy(),
+            scalar={name: values.detach().numpy() for name, values in numbers.items()},
+            field=None if field is None else field.detach().numpy(),
+            disc=seen,
+            radius=float(self.radius) if disc is not None else 0.0,
+            note=self._size(),
+            up=up,
+            height=height,
+        )
+
+    def _size(self) -> str:
+        edges = f", {self.num_edges:,} edges" if self.edge_index is not None else ""
+        return f"{self.num_nodes:,} samples of {self.num_vertices:,} vertices{edges}"
+
+    def _repr_html_(self) -> str:
+        from fieldconv.viz.notebook import SMALL, table
+
+        rows = {name: tuple(value.shape) for name, value in self.to_dict().items() if torch.is_tensor(value)}
+        text = table(rows, caption=self._size())
+        whole = "ptr" not in self and 32 <= self.num_nodes <= SMALL
+        return (self.show()._repr_html_() if whole else "") + text
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         rows = rows_of(key)

@@ -85,7 +85,9 @@ def read(data: bytes) -> Contents:
     vertices = np.stack([scalars.pop(axis).astype(np.float64) for axis in "xyz"], axis=1)
     polygons = face.get("vertex_indices", face.get("vertex_index"))
     if not isinstance(polygons, tuple):
-        raise MeshError("the PLY header names no faces (vertex_indices); give a mesh, not a point cloud")
+        if face:
+            raise MeshError("the PLY header names no faces (vertex_indices); export the file again")
+        polygons = np.zeros(0, np.int64), np.zeros(0, np.int64)  # a cloud of points
     sizes, corners = polygons
     faces, polygon = fan(sizes, vertex_indices(corners.astype(np.float64), len(vertices), sizes))
     face_colours = _colours(face)
@@ -220,7 +222,7 @@ def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tup
     little: Literal["little", "big"] = "little" if order == "<" else "big"
     steps = [
         (place.append, size.append, int(p.type[1]), int(p.count_type[1]) if p.count_type else 0,
-         bool(p.count_type) and p.count_type[0] == "i")
+         (p.count_type or "u")[0] == "i")
         for place, size, p in zip(places, sizes, element.properties, strict=True)
     ]  # fmt: skip
     end, read = len(body), int.from_bytes

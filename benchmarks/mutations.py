@@ -126,8 +126,8 @@ MISTAKES = [
     Mistake(
         "clamp of matching 20 → 0.5",
         "tasks/matching.py",
-        "FARTHEST = 20 ",
-        "FARTHEST = 0.5 ",
+        "farthest: float | None = 20.0",
+        "farthest: float | None = 0.5",
         TASKS + "test_matching.py",
     ),
     Mistake(
@@ -324,8 +324,8 @@ MISTAKES = [
     Mistake(
         "features not scaled",
         "networks/fcnet/network.py",
-        "x = self.lift(_scaled(self.inputs(surface), surface), surface)",
-        "x = self.lift(self.inputs(surface), surface)",
+        '_scaled(scalars, surface) if self.config.input_scale == "unit" else scalars',
+        "scalars",
         NETWORKS + "test_fcnet.py",
     ),
     Mistake(
@@ -592,8 +592,8 @@ MISTAKES = [
     Mistake(
         "vertices read from other samples",
         "surface/parts.py",
-        "np.argsort(place)[index]",
-        "index",
+        "np.argsort(place)[index[own]]",
+        "index[own]",
         SURFACE + "test_surface.py",
     ),
     Mistake(

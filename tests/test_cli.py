@@ -108,7 +108,7 @@ def test_info_of_a_folder_lists_every_mesh(capsys, folder):
 
 def test_info_of_a_cloud_of_points(capsys, tmp_path):
     points, _ = shapes.icosphere(2)
-    np.savetxt(tmp_path / "scan.xyz", points)
+    np.savetxt(tmp_path / "scan.xyz", points, encoding="utf-8")
     assert main(["info", str(tmp_path / "scan.xyz"), "--radius", "0.3"]) == 0
     assert "162" in capsys.readouterr().out
 

@@ -38,14 +38,16 @@ def test_points_of_a_ball_are_joined_to_a_ball(tmp_path, suffix):
 
 def test_normals_say_which_side_is_outside(tmp_path):
     points, _ = ball()
-    np.savetxt(tmp_path / "inside.xyz", np.hstack([points, -points]))
+    np.savetxt(tmp_path / "inside.xyz", np.hstack([points, -points]), encoding="utf-8")
     mesh = load_shape(tmp_path / "inside.xyz")
     assert (np.einsum("ij,ij->i", mesh.vertex_normals, points) < -0.9).all()
 
 
 def test_colours_of_points_are_kept(tmp_path):
     points, _ = ball()
-    np.savetxt(tmp_path / "red.xyz", np.hstack([points, np.tile([255, 0, 0], (len(points), 1))]))
+    np.savetxt(
+        tmp_path / "red.xyz", np.hstack([points, np.tile([255, 0, 0], (len(points), 1))]), encoding="utf-8"
+    )
     assert load_shape(tmp_path / "red.xyz").vertex_colours[0].tolist() == [255, 0, 0, 255]
 
 
@@ -76,6 +78,6 @@ def test_what_stands_in_the_place_of_a_mesh_is_named(tmp_path, data, said, suffi
 
 
 def test_points_on_a_line_are_refused_by_name(tmp_path):
-    np.savetxt(tmp_path / "line.xyz", np.outer(np.arange(40.0), [1, 2, 3]))
+    np.savetxt(tmp_path / "line.xyz", np.outer(np.arange(40.0), [1, 2, 3]), encoding="utf-8")
     with pytest.raises(MeshError, match=r"line\.xyz"):
         load_shape(tmp_path / "line.xyz")

@@ -127,7 +127,9 @@ def test_runs_are_measured_and_written(found: Comparison, folder: Path) -> None:
     for network in found.networks:
         assert sorted(network.runs) == [0, 1]
         kept = [
-            json.loads((folder / f"{network.name}-seed-{k}/evaluation/metrics.json").read_text())["metrics"]
+            json.loads(
+                (folder / f"{network.name}-seed-{k}/evaluation/metrics.json").read_text(encoding="utf-8")
+            )["metrics"]
             for k in (0, 1)
         ]
         accuracies = [one["accuracy"] for one in kept]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fieldconv.datasets.base import Own, SurfaceDataset
 from fieldconv.datasets.bodies.parts import FINE_PARTS, PARTS
@@ -48,19 +50,6 @@ class Bodies(SurfaceDataset):
         return self
 
 
-def body_collection(task: str, folder: Path, seeds: Iterable[int]) -> Collection:
-    """Return the bodies of these seeds with the targets of a task."""
-    names = {"template": (*PARTS, *FINE_PARTS), "segmentation": PARTS, "correspondence": ()}
-    if task not in names:
-        raise ValueError(f"there are no bodies for {task}; choose of {', '.join(names)}")
-    items = [
-        Item(f"body-{seed:06d}", partial(_read, task, folder, folder / f"body-{seed:06d}.npz", seed))
-        for seed in seeds
-    ]
-    template = None if task == "segmentation" else partial(body_template, folder)
-    return Collection(f"bodies in {folder}", task, tuple(items), names[task], template=template)
-
-
 @lru_cache(maxsize=4)
 def body_template(folder: Path) -> Mesh:
     """Return the template of a folder of bodies, laid out and with its parts; made if it is not there."""
@@ -83,6 +72,38 @@ def _template(folder: Path) -> BodyTemplate:
     return BodyTemplate.load(path)
 
 
+@dataclass(frozen=True)
+class _Targets:
+    """What a task is given of each body."""
+
+    names: tuple[str, ...]  # of its classes
+    read: Callable[[BodySample, Path], NDArray[Any]]
+    on_template: bool = True
+
+
+# Task → what bodies have for it.
+_TARGETS = {
+    "template": _Targets(
+        (*PARTS, *FINE_PARTS), lambda body, folder: _template(folder).positions(body).astype(np.float32)
+    ),
+    "segmentation": _Targets(PARTS, lambda body, folder: body.labels, on_template=False),
+    "correspondence": _Targets((), lambda body, folder: _template(folder).nearest(body)),
+}
+
+
+def body_collection(task: str, folder: Path, seeds: Iterable[int]) -> Collection:
+    """Return the bodies of these seeds with the targets of a task."""
+    targets = _TARGETS.get(task)
+    if targets is None:
+        raise ValueError(f"there are no bodies for {task}; choose of {', '.join(_TARGETS)}")
+    items = [
+        Item(f"body-{seed:06d}", partial(_read, task, folder, folder / f"body-{seed:06d}.npz", seed))
+        for seed in seeds
+    ]
+    template = partial(body_template, folder) if targets.on_template else None
+    return Collection(f"bodies in {folder}", task, tuple(items), targets.names, template=template)
+
+
 def _read(task: str, folder: Path, path: Path, seed: int) -> Sample:
     if not path.is_file():
         from fieldconv.datasets.bodies import make_body
@@ -90,8 +111,4 @@ def _read(task: str, folder: Path, path: Path, seed: int) -> Sample:
         folder.mkdir(parents=True, exist_ok=True)
         make_body(seed).save(path)
     body = BodySample.load(path)
-    if task == "segmentation":
-        return Sample(body.mesh, body.labels)
-    if task == "correspondence":
-        return Sample(body.mesh, _template(folder).nearest(body))
-    return Sample(body.mesh, _template(folder).positions(body).astype(np.float32))
+    return Sample(body.mesh, _TARGETS[task].read(body, folder))

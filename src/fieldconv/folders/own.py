@@ -190,9 +190,12 @@ def by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
     return {name: found[0] for name, found in short.items() if len(found) == 1} | full
 
 
+TEMPLATE = "template"  # what its mesh file is called
+
+
 def template_files(root: Path) -> list[Path]:
     """Return the mesh files called template in a folder."""
-    return [path for path in mesh_files(root) if path.stem == "template"]
+    return [path for path in mesh_files(root) if path.stem == TEMPLATE]
 
 
 def read_map(path: Path, map_path: Path, num_targets: int | None, base: int) -> Sample:

@@ -8,16 +8,17 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from fieldconv.folders.parallel import Lines
 from fieldconv.geometry.meshfiles import meshes_below
 from fieldconv.surface.settings import SurfaceSettings
 
@@ -84,14 +85,21 @@ def precompute(
         TimeRemainingColumn(),
     )
     outcomes = _by_dask(jobs, dask) if dask is not None else _by_processes(jobs, workers)
-    with Progress(*columns, disable=not sys.stderr.isatty()) as progress, closing(outcomes):
-        bar = progress.add_task("", total=len(jobs), rate="")
-        for number, (fresh, problem) in enumerate(outcomes, start=1):
-            skipped += not fresh and not problem
-            if problem:
-                problems.append(problem)
-            rate = number / (time.perf_counter() - began)
-            progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
+    lines = Lines("Preparing meshes", len(jobs))
+    try:
+        with Progress(*columns, disable=not sys.stderr.isatty()) as progress, closing(outcomes):
+            bar = progress.add_task("", total=len(jobs), rate="")
+            for number, (fresh, problem) in enumerate(outcomes, start=1):
+                skipped += not fresh and not problem
+                if problem:
+                    problems.append(problem)
+                rate = number / (time.perf_counter() - began)
+                progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
+                if progress.disable:
+                    lines.step()
+    except KeyboardInterrupt:
+        print("\nfieldconv: stopped. What was finished is kept; the same line goes on.", file=sys.stderr)
+        return 130
     made = len(jobs) - skipped - len(problems)
     print(f"{made} prepared, {skipped} were there already, {len(problems)} failed, "
           f"{time.perf_counter() - began:.1f} s")  # fmt: skip
@@ -133,7 +141,8 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
         initargs=(max(cores // workers, 1),),
     )
     try:
-        left = {pool.submit(prepare, *job) for job in jobs}
+        with _deaf_to_ctrl_c():  # what is started within never hears it: it is the parent's to handle
+            left = {pool.submit(prepare, *job) for job in jobs}
         while left:
             done, left = wait(left, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
@@ -143,9 +152,10 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
             "again, with fewer --workers"
         ) from None
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for worker in active_children():  # entries are written whole or not at all
             worker.terminate()
+        # An ordinary end, not an abrupt one: else Python complains about semaphores of the pool.
+        pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
 
@@ -175,11 +185,19 @@ def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
                 yield True, f"{named[future.key]}: {' '.join(str(error).split())[:300]}"
 
 
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _start_worker(threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 
 
 def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:

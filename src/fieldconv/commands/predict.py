@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from fieldconv.commands.options import Run
+from fieldconv.commands.options import Also, Run
 from fieldconv.commands.results import check_elsewhere, mesh_paths
 
 PRINTED = 20
@@ -23,25 +23,30 @@ def predict(
     descriptors: bool = True,
     rotations: int = 1,
     samples: int | None = None,
+    also: tuple[Also, ...] = (),
 ) -> int:
     """Apply a trained network to meshes it has never seen, of any resolution and quality.
 
     Writes for each mesh NAME.npy (labels of its vertices), NAME.csv (with names and probabilities), NAME.ply
-    (coloured), NAME.probabilities.npy and NAME.descriptors.npy; and predictions.csv for classification. Goes
-    on past files that cannot be read, and ends with exit code 1 if there were any.
+    (coloured), NAME.probabilities.npy and NAME.descriptors.npy; and predictions.csv for classification.
+    predictions.json says of each mesh what was odd about it: vertices without position or face, components,
+    repairs. Goes on past files that cannot be read, and ends with exit code 1 if there were any.
 
     $ fieldconv predict RUN new.stl --out RESULT
     $ fieldconv predict RUN FOLDER list.txt --out RESULT
+    $ fieldconv predict RUN scan.xyz --out RESULT --also glb obj
 
     Args:
         run: Run or checkpoint folder.
-        meshes: Mesh files, folders of them, or text files that list them.
+        meshes: Mesh files or clouds of points (ply, obj, off, xyz without faces), folders of meshes, or text
+            files that list them.
         out: Folder for the results.
         descriptors: Write the descriptors of vertices, too.
         rotations: Average over this many orientations of each shape; slower, a little better.
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
+        also: Further formats for the coloured mesh.
     """
-    from fieldconv._io import write_csv
+    from fieldconv._io import write_csv, write_json
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.checkpoint import load
     from fieldconv.training.prediction import distinct, task_of
@@ -56,23 +61,40 @@ def predict(
     task = task_of(model)
     names = distinct(path.stem for path in paths)
     rows: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     notes, problems = [], []
     for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
         try:
             found = apply(
-                model, path, rotations=rotations, descriptors=descriptors, samples=samples, out=out, name=name
+                model,
+                path,
+                rotations=rotations,
+                descriptors=descriptors,
+                samples=samples,
+                out=out,
+                name=name,
+                also=also,
             )
         except (ValueError, OSError) as error:
             problem = " ".join(str(error).split())
             problems.append(problem if str(path) in problem else f"{path}: {problem}")
             continue
         rows.append({"file": path, **task.summary(found)})
-        if note := task.note(found):
+        odd = found.input.to_dict() if found.input is not None else {}
+        told.append({"file": str(path), "name": name, **odd, **task.summary(found)})
+        if note := "; ".join(filter(None, (task.note(found), str(found.input or "")))):
             notes.append(f"  {path}: {note}")
     if rows and len(rows[0]) > 1:
         write_csv(out / "predictions.csv", list(rows[0]), (list(row.values()) for row in rows))
+    trained = model.task is not None
+    said = {"run": str(run), "trained": trained, "meshes": told, "problems": problems}
+    write_json(out / "predictions.json", said)
     print(f"{len(rows)} of {len(paths)} meshes done, in {out}.")
+    if not trained:
+        print("The network was never trained: what it says means nothing.")
     print("\n".join(notes[:PRINTED]), end="\n" if notes else "")
+    if len(notes) > PRINTED:
+        print(f"  … and {len(notes) - PRINTED} more, in {out / 'predictions.json'}")
     for problem in problems:
         print(f"fieldconv: {problem}", file=sys.stderr)
     return 1 if problems else 0

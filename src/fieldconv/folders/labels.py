@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,60 @@ def read_integers(path: str | Path) -> Ints:
         raise
     except Exception as error:  # readers raise whatever damaged bytes make them run into
         raise _unreadable(path, error) from None
+
+
+def label_words(path: str | Path) -> list[str] | None:
+    """Return the labels of a file of names (text, or a ``label`` column of .csv); None if it holds numbers.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read.
+    """
+    path = Path(path)
+    if path.suffix not in (".txt", ".csv", ".seg"):
+        return None
+    try:
+        lines = read_text(path).splitlines()
+    except (OSError, ValueError) as error:
+        raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
+    if path.suffix == ".csv":
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if "".join(row).strip()]
+        header = [cell.lower() for cell in rows[0]] if rows else []
+        if "label" not in header:
+            return None
+        words = [row[header.index("label")] for row in rows[1:] if len(row) == len(header)]
+        if "vertex" in header and words and not _is_number(words[0]):
+            place = [row[header.index("vertex")] for row in rows[1:] if len(row) == len(header)]
+            if place != [str(k) for k in range(len(place))]:
+                raise DatasetError(str(path), ["names of parts must be in the order of the vertices, from 0"])
+    else:
+        words = [text for line in lines if (text := line.split("#")[0].strip())]
+    if words and words[0] != "-1" and _is_number(words[0]):
+        return None
+    named = [word for word in words if not _is_number(word)]
+    # A file of numbers with a slip in it is told by the other reader.
+    return words if len(named) > len(words) / 2 else None
+
+
+def read_labels(path: str | Path, numbers: Mapping[str, int]) -> Ints:
+    """Read labels, integers or names, of which ``numbers`` says which integer each means; −1 means none.
+
+    Raises
+    ------
+    DatasetError
+        Names the file and the first label that is not known.
+    """
+    words = label_words(path)
+    if words is None:
+        return read_integers(path)
+    known = {**numbers, "-1": -1}
+    for place, word in enumerate(words, start=1):
+        if word not in known:
+            near = difflib.get_close_matches(word, numbers, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ", which is not in classes.txt"
+            raise DatasetError(str(path), [f"label {place} is {word!r}{hint}"])
+    return np.array([known[word] for word in words], dtype=np.int64)
 
 
 def read_numbers(path: str | Path) -> NDArray[Any]:

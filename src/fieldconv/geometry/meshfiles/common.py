@@ -30,6 +30,24 @@ class Contents:
     vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
+# How files begin that servers, archives and version control put in the place of a mesh.
+_OTHERS = {
+    b"<!doctype": "a web page; open it in a browser to read what the server said, and fetch the mesh again",
+    b"<html": "a web page; open it in a browser to read what the server said, and fetch the mesh again",
+    b"version https://git-lfs": "a Git LFS pointer, not the mesh itself; run `git lfs pull`",
+    b"pk\x03\x04": "a ZIP archive; unpack it first",
+    b"\x1f\x8b": "compressed (gzip); unpack it first",
+}
+
+
+def check_kind(data: bytes) -> None:
+    """Raise MeshError if a file is something that often stands where a mesh should be."""
+    beginning = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for start, what in _OTHERS.items():
+        if beginning.startswith(start):
+            raise MeshError(f"this is no mesh but {what}")
+
+
 def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
     """Cut polygons into triangles around their first corner.
 

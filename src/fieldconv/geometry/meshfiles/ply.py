@@ -85,7 +85,9 @@ def read(data: bytes) -> Contents:
     vertices = np.stack([scalars.pop(axis).astype(np.float64) for axis in "xyz"], axis=1)
     polygons = face.get("vertex_indices", face.get("vertex_index"))
     if not isinstance(polygons, tuple):
-        raise MeshError("the PLY header names no faces (vertex_indices); give a mesh, not a point cloud")
+        if face:
+            raise MeshError("the PLY header names no faces (vertex_indices); export the file again")
+        polygons = np.zeros(0, np.int64), np.zeros(0, np.int64)  # a cloud of points
     sizes, corners = polygons
     faces, polygon = fan(sizes, vertex_indices(corners.astype(np.float64), len(vertices), sizes))
     face_colours = _colours(face)

@@ -24,12 +24,12 @@ def checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     plain = {}
     for name, value in values.items():
         if name not in types:
-            near = difflib.get_close_matches(name, types, 1, 0.75)
-            hint = f"did you mean {near[0]}={value!r}?" if near else f"choose among {', '.join(types)}"
-            raise ValueError(f"unknown setting {name!r}; {hint}")
+            near = difflib.get_close_matches(str(name)[:100], types, 1, 0.75)
+            hint = f"did you mean {near[0]}={shown(value)}?" if near else f"choose among {', '.join(types)}"
+            raise ValueError(f"unknown setting {shown(name)}; {hint}")
         if not _fits(value, types[name]):
             verb = "choose" if get_origin(types[name]) is Literal else "give"
-            raise ValueError(f"{name} is {value!r}; {verb} {_expected(types[name])}")
+            raise ValueError(f"{name} is {shown(value)}; {verb} {_expected(types[name])}")
         plain[name] = tuple(value) if isinstance(value, list) else value
     return plain
 
@@ -44,13 +44,33 @@ def check_words(values: object, **choices: tuple[str, ...]) -> None:
     """Raise ValueError if a field of ``values`` is none of its choices."""
     for name, words in choices.items():
         if getattr(values, name) not in words:
-            raise ValueError(f"{name} is {getattr(values, name)!r}; choose one of {', '.join(words)}")
+            raise ValueError(f"{name} is {shown(getattr(values, name))}; choose one of {', '.join(words)}")
 
 
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Raise ValueError if a value is not a whole number from ``least`` up."""
+MOST = 1_000_000  # of most things that are counted; more of them would not fit anywhere
+
+
+def check_count(name: str, value: object, least: int = 1, most: int = MOST) -> None:
+    """Raise ValueError if a value is not a whole number from ``least`` to ``most``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is {value!r}; give a whole number from {least} up")
+        raise ValueError(f"{name} is {shown(value)}; give a whole number from {least} up")
+    if value > most:
+        raise ValueError(f"{name} is {shown(value)}; give a whole number up to {most:,}")
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, shortened: files may hold values of any length.
+
+    Examples
+    --------
+    >>> shown("far"), len(shown("x" * 10**6))
+    ("'far'", 80)
+    """
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits; thousands of brackets
+        text = f"a {type(value).__name__} that is too long to show"
+    return text if len(text) <= 80 else f"{text[:78]} …"
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,30 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Same suffix: writers choose the format by it. Leading dot: folder readers leave it alone.
+    # Same suffix: writers choose the format by it. Leading dot: folder readers leave it alone. Only the
+    # beginning of the name: names of files have a longest length.
     while True:
-        temporary = path.parent / f".{path.stem}-{secrets.token_hex(4)}.part{path.suffix}"
+        temporary = path.parent / f".{path.stem[:40]}-{secrets.token_hex(4)}.part{path.suffix[:40]}"
         try:  # with the permissions that any new file has
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             break
         except FileExistsError:
             continue
-    mode = temporary.stat().st_mode & 0o777
     try:
+        mode = temporary.stat().st_mode & 0o777
         yield temporary
         with open(temporary, "r+b") as written:  # open for writing: some systems flush no other handle
             os.fsync(written.fileno())
         temporary.chmod(mode)  # some writers put a file of their own there
         os.replace(temporary, path)
+    except OSError as error:  # name the file that was meant, not the temporary one
+        if error.filename not in (None, str(temporary), temporary):
+            raise
+        reason = error.strerror or " ".join(str(error).split())
+        raise OSError(error.errno or errno.EIO, reason, str(path)) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder may have been taken away
+            temporary.unlink(missing_ok=True)
 
 
 def read_text(path: str | Path) -> str:

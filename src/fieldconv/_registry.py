@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
+from fieldconv._checked import shown
+
 Kind = TypeVar("Kind")
 
 
@@ -54,9 +56,9 @@ class Registry(Generic[Kind]):
             raise ValueError(f"{home} holds no {self.what}: expected a subclass of {self._base().__name__}")
         if name in self._foreign():
             return self._checked(name, self._foreign()[name])
-        near = difflib.get_close_matches(str(name), self.names(), 1, 0.7)
+        near = difflib.get_close_matches(str(name)[:100], self.names(), 1, 0.7)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(self.names())}"
-        raise ValueError(f"unknown {self.what} {name!r}; {hint}")
+        raise ValueError(f"unknown {self.what} {shown(name)}; {hint}")
 
     def register(self, thing: type[Kind]) -> type[Kind]:
         """Add a class for the rest of this process; a decorator, too. It goes by its attribute ``name``."""

@@ -30,6 +30,8 @@ COMMANDS = {
     "bench": ("commands.bench:bench", "speed and accuracy tables on this machine"),
 }
 
+LONGEST = 4000  # letters of a message
+
 EXAMPLES = """\
 examples:
   fieldconv demo
@@ -83,15 +85,30 @@ def _run(name: str, words: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output has left: nothing to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (ValueError, OSError, ImportError) as error:
-        if os.environ.get("FIELDCONV_DEBUG"):
+    except (ValueError, OSError, ImportError, MemoryError, RecursionError, RuntimeError) as error:
+        if os.environ.get("FIELDCONV_DEBUG") or not _expected(error):
             raise
         print(f"fieldconv: {_one_line(error)}", file=sys.stderr)
         return 1
     return int(result) if isinstance(result, int) else 0
 
 
+def _expected(error: Exception) -> bool:
+    """Whether an error may be anybody's; of those that torch raises, only that there is no more memory."""
+    known = (ValueError, OSError, ImportError, MemoryError, RecursionError)
+    return isinstance(error, known) or "memory" in str(error)
+
+
 def _one_line(error: Exception) -> str:
+    text = _plain(error)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+def _plain(error: Exception) -> str:
+    if isinstance(error, MemoryError | RuntimeError) and not isinstance(error, RecursionError):
+        return "there is not enough memory for that; take fewer samples or a smaller network"
+    if isinstance(error, RecursionError):
+        return "a file is nested too deeply"
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename}: no such file or folder"
     if isinstance(error, FileExistsError | NotADirectoryError) and error.filename:

@@ -28,8 +28,9 @@ def predict(
     """Apply a trained network to meshes it has never seen, of any resolution and quality.
 
     Writes for each mesh NAME.npy (labels of its vertices), NAME.csv (with names and probabilities), NAME.ply
-    (coloured), NAME.probabilities.npy and NAME.descriptors.npy; and predictions.csv for classification. Goes
-    on past files that cannot be read, and ends with exit code 1 if there were any.
+    (coloured), NAME.probabilities.npy and NAME.descriptors.npy; and predictions.csv for classification.
+    predictions.json says of each mesh what was odd about it: vertices without position or face, components,
+    repairs. Goes on past files that cannot be read, and ends with exit code 1 if there were any.
 
     $ fieldconv predict RUN new.stl --out RESULT
     $ fieldconv predict RUN FOLDER list.txt --out RESULT
@@ -45,7 +46,7 @@ def predict(
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
         also: Further formats for the coloured mesh.
     """
-    from fieldconv._io import write_csv
+    from fieldconv._io import write_csv, write_json
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.checkpoint import load
     from fieldconv.training.prediction import distinct, task_of
@@ -60,6 +61,7 @@ def predict(
     task = task_of(model)
     names = distinct(path.stem for path in paths)
     rows: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     notes, problems = [], []
     for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
         try:
@@ -78,12 +80,21 @@ def predict(
             problems.append(problem if str(path) in problem else f"{path}: {problem}")
             continue
         rows.append({"file": path, **task.summary(found)})
-        if note := task.note(found):
+        odd = found.input.to_dict() if found.input is not None else {}
+        told.append({"file": str(path), "name": name, **odd, **task.summary(found)})
+        if note := "; ".join(filter(None, (task.note(found), str(found.input or "")))):
             notes.append(f"  {path}: {note}")
     if rows and len(rows[0]) > 1:
         write_csv(out / "predictions.csv", list(rows[0]), (list(row.values()) for row in rows))
+    trained = model.task is not None
+    said = {"run": str(run), "trained": trained, "meshes": told, "problems": problems}
+    write_json(out / "predictions.json", said)
     print(f"{len(rows)} of {len(paths)} meshes done, in {out}.")
+    if not trained:
+        print("The network was never trained: what it says means nothing.")
     print("\n".join(notes[:PRINTED]), end="\n" if notes else "")
+    if len(notes) > PRINTED:
+        print(f"  … and {len(notes) - PRINTED} more, in {out / 'predictions.json'}")
     for problem in problems:
         print(f"fieldconv: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv._checked import checked
+from fieldconv._checked import check_count, checked
 from fieldconv.surface.settings import SurfaceSettings
 
 Part = Literal["train", "test", "all"]
@@ -42,6 +42,7 @@ class DataSource:
     def __post_init__(self) -> None:
         if self.meshes is not None and self.meshes < 1:
             raise ValueError(f"meshes is {self.meshes}; give a whole number from 1 up")
+        check_count("vertices", self.vertices)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> DataSource:

@@ -23,6 +23,8 @@ Own = TypeVar("Own", bound="Network")
 
 DENSER = 1.5  # times the samples of training shapes are still like them
 
+DEEP, DEEPEST = ("blocks", "layers", "depth"), 1000  # fields that say how many layers there are
+
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
@@ -61,10 +63,12 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         checked(type(self), {field.name: getattr(self, field.name) for field in fields(self)})
-        check_count("outputs", self.outputs)
-        for name in ("in_channels", "samples"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
+        check_count("outputs", self.outputs, most=10**8)
+        if self.in_channels is not None:
+            check_count("in_channels", self.in_channels)
+        for name in DEEP:
+            if isinstance(getattr(self, name, None), int):
+                check_count(name, getattr(self, name), 0, DEEPEST)
         _ = self.surface_settings  # checks them
 
     @property

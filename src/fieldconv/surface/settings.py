@@ -14,6 +14,8 @@ FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1}
 TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
 
+LARGEST = 1e6  # radius: no two points of a surface of unit area that can be measured are so far apart
+
 
 @dataclass(frozen=True)
 class SurfaceSettings:
@@ -45,8 +47,10 @@ class SurfaceSettings:
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
             raise ValueError(f"radius is {self.radius}; give a positive number")
+        if self.radius > LARGEST:
+            raise ValueError(f"radius is {self.radius:g}; give a number up to {LARGEST:g}")
         if self.samples is not None:
-            check_count("samples", self.samples)
+            check_count("samples", self.samples, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)
         check_words(self, solver=("local", "heat"))
         feature_columns(self.features)

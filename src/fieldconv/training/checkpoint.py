@@ -10,7 +10,9 @@ A network is a folder of
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,14 @@ WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md
 STATE = "state.safetensors"
 FORMAT = 1
 BEFORE_NAMES = "fcnet"  # the only network that version 0.1.0 had
+_KINDS: dict[str, Any] = {
+    "format": int,
+    "network": dict,
+    "network_name": str,
+    "task": str | None,
+    "class_names": list,
+    "source": dict,
+}
 
 
 class CheckpointError(ValueError):
@@ -55,11 +65,21 @@ def save_pretrained(model: Network, folder: str | Path, *, about: dict[str, Any]
         model.template.save(folder / TEMPLATE)
     else:
         (folder / TEMPLATE).unlink(missing_ok=True)  # of another network that was here
-    with atomic_path(folder / WEIGHTS) as temporary:
-        save_file(_plain(model.state_dict()), temporary, {"format": "pt"})
+    _save(folder / WEIGHTS, _plain(model.state_dict()), {"format": "pt"})
     write_json(folder / CONFIG, config)
     write_text(folder / CARD, _card(model, config))
     return folder
+
+
+def _save(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None:
+    """Write safetensors, whole or not at all; raise OSError if there is no room for them."""
+    with atomic_path(path) as temporary:
+        try:
+            save_file(tensors, temporary, texts)
+        except SafetensorError as error:
+            full = "os error 28" in str(error) or "No space" in str(error)
+            code = errno.ENOSPC if full else errno.EIO
+            raise OSError(code, os.strerror(code), str(path)) from None
 
 
 def load(source: str | Path) -> Network:
@@ -71,30 +91,93 @@ def load(source: str | Path) -> Network:
     if not folder.is_dir():
         folder = _download(str(source))
     config = read_config(folder)
-    try:
-        kind = network_named(config.get("network_name", BEFORE_NAMES))
-        with torch.random.fork_rng(devices=[]):  # weights that are replaced at once
-            model = kind(kind.Config.from_dict(config["network"]))
-    except ValueError as error:
-        raise CheckpointError(f"{folder / CONFIG}: {error}") from None
+    model = _built(folder, config)
     try:
         weights = load_file(folder / WEIGHTS)
     except FileNotFoundError:
-        raise CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?") from None
+        raise _no_weights(folder) from None
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{folder / WEIGHTS} cannot be read ({error}); write it again") from None
+        raise _unreadable(folder / WEIGHTS, error, "write it again") from None
+    for name, values in weights.items():
+        if values.is_floating_point() and not bool(values.isfinite().all()):
+            raise CheckpointError(
+                f"{folder / WEIGHTS} is damaged: {name!r} holds NaN or infinity; write it again"
+            )
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
         first = str(error).splitlines()[1].strip() if "\n" in str(error) else str(error)
-        raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first}") from None
+        raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first[:300]}") from None
     model.task, model.class_names = config["task"], tuple(config["class_names"])
     model.source = folder.resolve().name
     density = config.get("density")
     model.density = density if isinstance(density, int) and density > 0 else None
     if (folder / TEMPLATE).is_file():
         model.template = Mesh.load(folder / TEMPLATE)
+    _check_names(model, folder)
     return model.eval()
+
+
+def _built(folder: Path, config: dict[str, Any]) -> Network:
+    """The network that a checkpoint describes, its weights not read yet.
+
+    It is built without memory first, and compared with the weights there are: a damaged size must not ask
+    for more memory than the machine has.
+    """
+    try:
+        kind = network_named(config.get("network_name", BEFORE_NAMES))
+        settings = kind.Config.from_dict(config["network"])
+    except ValueError as error:
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from None
+    if (folder / WEIGHTS).is_file():
+        there = _shapes(folder / WEIGHTS)
+        try:
+            with torch.random.fork_rng(devices=[]), torch.device("meta"):
+                expected = {name: list(value.shape) for name, value in kind(settings).state_dict().items()}
+        except Exception:  # somebody's network that cannot be built so
+            expected = there
+        differing = sorted(name for name in {*expected, *there} if expected.get(name) != there.get(name))
+        if differing:
+            name = differing[0]
+            raise CheckpointError(
+                f"{folder / WEIGHTS} does not fit {CONFIG}: {name[:80]} has shape {there.get(name)} where "
+                f"{expected.get(name)} is expected"
+            )
+    try:
+        with torch.random.fork_rng(devices=[]):  # weights that are replaced at once
+            return kind(settings)
+    except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
+        raise CheckpointError(f"{folder / CONFIG}: {' '.join(str(error).split())[:300]}") from None
+
+
+def _shapes(path: Path) -> dict[str, list[int]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: list(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise _unreadable(path, error, "write it again") from None
+
+
+def _check_names(model: Network, folder: Path) -> None:
+    """Raise CheckpointError if class names or template are not as many as the network's outputs."""
+    count, outputs = len(model.class_names), model.config.outputs
+    if count and model.config.head in ("labels", "classification") and count != outputs:
+        raise CheckpointError(
+            f"{folder / CONFIG} has {count} class names for {outputs} outputs; copy it anew"
+        )
+    if model.template is not None and len(model.template.vertices) != outputs:
+        raise CheckpointError(
+            f"{folder / TEMPLATE} has {len(model.template.vertices)} vertices for {outputs} outputs; copy it "
+            "anew"
+        )
+
+
+def _no_weights(folder: Path) -> CheckpointError:
+    return CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?")
+
+
+def _unreadable(path: Path, error: Exception, advice: str) -> CheckpointError:
+    return CheckpointError(f"{path} cannot be read ({' '.join(str(error).split())[:300]}); {advice}")
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
@@ -104,15 +187,19 @@ def read_config(folder: str | Path) -> dict[str, Any]:
         config = json.loads(read_text(path))
     except FileNotFoundError:
         raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} cannot be read: {' '.join(str(error).split())[:300]}") from None
     if not isinstance(config, dict) or config.get("library") != "fieldconv":
         raise CheckpointError(f"{path} does not describe a fieldconv network")
-    if config.get("format", 0) > FORMAT:
-        raise CheckpointError(f"{path} is of a newer fieldconv ({config.get('version')}); update fieldconv")
-    for key, kind in (("network", dict), ("task", str | None), ("class_names", list)):
-        if key not in config or not isinstance(config[key], kind):
+    if isinstance(config.get("format"), int) and config["format"] > FORMAT:
+        version = str(config.get("version"))[:40]
+        raise CheckpointError(f"{path} is of a newer fieldconv ({version}); update fieldconv")
+    usual = {"format": 0, "network_name": BEFORE_NAMES, "source": {}, **config}
+    for key, kind in _KINDS.items():
+        if key not in usual or not isinstance(usual[key], kind):
             raise CheckpointError(f"{path} is damaged: its {key!r} is missing or wrong; copy it anew")
+    if not all(isinstance(name, str) for name in config["class_names"]):
+        raise CheckpointError(f"{path} is damaged: its 'class_names' are no texts; copy it anew")
     return config
 
 
@@ -221,8 +308,8 @@ class State:
             for name, value in getattr(self, group).items()
         }
         numbers = {key: getattr(self, key) for key in ("epoch", "step", "history", "best", "config")}
-        with atomic_path(Path(folder) / STATE) as temporary:
-            save_file(_plain(tensors), temporary, {"state": json.dumps({**numbers, "version": __version__})})
+        text = json.dumps({**numbers, "version": __version__})
+        _save(Path(folder) / STATE, _plain(tensors), {"state": text})
 
     @classmethod
     def load(cls, folder: str | Path) -> State:
@@ -235,10 +322,33 @@ class State:
                     group, name = key.split("/", 1)
                     # A copy: Windows replaces no file that is mapped into memory.
                     groups[group][name] = file.get_tensor(key).clone()
-        except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise CheckpointError(f"{path} cannot be read ({error}); start the run anew") from None
-        numbers.pop("version", None)
-        return cls(**groups, **numbers)
+        except (SafetensorError, OSError, KeyError, ValueError, RecursionError) as error:
+            raise _unreadable(path, error, "start the run anew") from None
+        if not isinstance(numbers, dict) or not _sound(numbers):
+            raise CheckpointError(f"{path} is damaged; start the run anew")
+        for name, values in (*groups["weights"].items(), *groups["average"].items()):
+            if values.is_floating_point() and not bool(values.isfinite().all()):
+                raise CheckpointError(
+                    f"{path} is damaged: {name!r} holds NaN or infinity; start the run anew"
+                )
+        return cls(**groups, **{key: numbers[key] for key in _NUMBERS})
+
+
+_NUMBERS = {"epoch": int, "step": int, "history": list, "best": dict, "config": dict}
+
+
+def _sound(numbers: dict[str, Any]) -> bool:
+    """Whether what a state says besides tensors is of the right kinds."""
+    if any(not isinstance(numbers.get(key), kind) for key, kind in _NUMBERS.items()):
+        return False
+    best, config = numbers["best"], numbers["config"]
+    return (
+        0 <= numbers["epoch"] <= numbers["step"]
+        and len(numbers["history"]) == numbers["epoch"]
+        and all(isinstance(row, dict) for row in numbers["history"])
+        and (not best or (isinstance(best.get("epoch"), int) and isinstance(best.get("value"), int | float)))
+        and all(isinstance(config.get(part, {}), dict) for part in ("network", "training"))
+    )
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, names: list[str]) -> dict[str, Tensor]:
@@ -254,7 +364,11 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer, names: list[str]) -> dic
 def restore_optimiser(optimiser: torch.optim.Optimizer, names: list[str], tensors: dict[str, Tensor]) -> None:
     """Give the optimiser its memory back."""
     state: dict[int, dict[str, Tensor]] = {}
+    moved = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     for name, value in tensors.items():
         parameter, key = name.rsplit("/", 1)
-        state.setdefault(names.index(parameter), {})[key] = value
+        number = names.index(parameter)
+        if value.ndim and value.shape != moved[number].shape:
+            raise ValueError(f"{name} has shape {list(value.shape)}, not {list(moved[number].shape)}")
+        state.setdefault(number, {})[key] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

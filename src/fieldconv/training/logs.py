@@ -28,8 +28,11 @@ class TensorBoard:
 
     def add(self, values: dict[str, Any], step: int) -> None:
         if self._writer is not None:
-            for key, value in values.items():
-                self._writer.add_scalar(key, value, step)
+            try:
+                for key, value in values.items():
+                    self._writer.add_scalar(key, value, step)
+            except OSError:  # a full disk: the table of metrics says so
+                self._writer = None
 
     def close(self) -> None:
         if self._writer is not None:

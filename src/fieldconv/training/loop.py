@@ -95,7 +95,18 @@ class Fit:
         # Each process draws other numbers (for dropout), the same ones in every run.
         torch.manual_seed(config.seed + self.fabric.global_rank)
         if resume and self.out is not None and (self.out / STATE).is_file():
-            self._restore(State.load(self.out))
+            state = State.load(self.out)
+            try:
+                self._restore(state)
+            except (RuntimeError, TypeError, KeyError, ValueError) as error:
+                if isinstance(error, CheckpointError):
+                    raise
+                reason = " ".join(str(error).split())[:200]
+                raise CheckpointError(
+                    f"{self.out / STATE} does not fit this run ({reason}); start the run anew"
+                ) from None
+            if self.fabric.is_global_zero:  # it may have been stopped between the two
+                write_log(self.out / LOG, self.history)
         self.shapes = [
             data,
             *(data.reshaped(number + 1, config.reshaping) for number in range(config.reshaped)),
@@ -291,6 +302,8 @@ class Fit:
                     f"{self.out} was begun with other settings ({changed}); resume with the same ones, or "
                     "choose another folder"
                 )
+        if state.epoch > self.config.epochs or state.step > self.steps:
+            raise CheckpointError(f"{self.out / STATE} is beyond the end of this run; start the run anew")
         self.model.load_state_dict(state.weights)
         restore_optimiser(self.optimiser.optimizer, self.names, state.optimiser)
         if self.average is not None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
+from fieldconv.geometry.oddities import oddities
 from fieldconv.geometry.shapefile import load_shape
 from fieldconv.networks.base import Network
 from fieldconv.surface.surface import Surface
@@ -63,9 +64,10 @@ def predict(
     found = _predict_usable(model, task, usable, rotations, descriptors, samples)
     if repair is not None and task.head != "classification":
         found = _back(found, repair.new_vertex)
-    found = replace(found, mesh=mesh)
+    odd = oddities(mesh, repair.actions if repair is not None else ())
+    found = replace(found, mesh=mesh, input=odd)
     if out is not None:
-        about = {"run": model.source, "note": task.note(found)}
+        about = {"run": model.source, "note": "; ".join(filter(None, (task.note(found), str(odd))))}
         name = name or mesh.name or "mesh"
         task.write(found, Path(out), name, descriptors=descriptors, about=about)
         _write_also(Path(out) / f"{name}.ply", also)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fieldconv._checked import checked, field_types
+from fieldconv._checked import checked, field_types, shown
 from fieldconv._io import read_text, write_text
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
@@ -153,29 +153,49 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     """Return the content of a YAML or JSON file of settings, its names checked."""
     import yaml
 
-    text = read_text(path)
     try:
-        content = json.loads(text) if str(path).endswith(".json") else yaml.safe_load(text)
+        text = read_text(path)
+        content = json.loads(text) if str(path).endswith(".json") else yaml.load(text, _plain_yaml())
     except (ValueError, yaml.YAMLError) as error:
-        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())[:300]}") from None
+    except RecursionError:
+        raise ValueError(f"{path} cannot be read: it is nested too deeply") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path} holds no settings; expected some of {', '.join((*WHOLE, *PARTS))}")
     content = {key: value for key, value in content.items() if value is not None}
     unknown = sorted(set(map(str, content)) - {*WHOLE, *PARTS})
     if unknown:
-        raise ValueError(f"{path}: unknown part {unknown[0]!r}; choose among {', '.join((*WHOLE, *PARTS))}")
+        raise ValueError(
+            f"{path}: unknown part {shown(unknown[0])}; choose among {', '.join((*WHOLE, *PARTS))}"
+        )
+    for key in WHOLE:
+        if not isinstance(content.get(key, ""), str):
+            raise ValueError(f"{path}: {key} is {shown(content[key])}; give a name")
     machine = content.get("machine")
     if isinstance(machine, dict) and isinstance(machine.get("devices"), int):
         content["machine"] = {**machine, "devices": str(machine["devices"])}  # as one writes it in YAML
     for part in PARTS:
         values = content.get(part, {})
         if not isinstance(values, dict):
-            raise ValueError(f"{path}: {part} is {values!r}; give its settings, by their names")
+            raise ValueError(f"{path}: {part} is {shown(values)}; give its settings, by their names")
         try:
             _check_part(part, values, content)
         except ValueError as error:
             raise ValueError(f"{path}: {part}: {error}") from None
     return content
+
+
+def _plain_yaml() -> Any:
+    """The safe loader of YAML without references, of which a few lines can mean gigabytes."""
+    import yaml
+
+    class Plain(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError("it has references (*), which settings do without")
+            return super().compose_node(parent, index)
+
+    return Plain
 
 
 def _check_part(part: str, values: Mapping[str, Any], content: Mapping[str, Any]) -> None:

@@ -116,6 +116,7 @@ class FCNetConfig(NetworkConfig):
         for name in _COUNTS:
             check_count(name, getattr(self, name))
         check_count("band_limit", self.band_limit, 0)
+        check_count("echo_samples", self.echo_samples, most=100)  # the image has more than its square pixels
         if self.bottleneck is not None:
             check_count("bottleneck", self.bottleneck)
         if len(self.hidden) != 2:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.oddities import Oddities
 from fieldconv.viz.values import Kind, Shown, VertexValues, vertex_colours, write_shape
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Prediction:
         Numbers, or complex tangent vectors in the frames of `tangent_frames`; NaN at unusable vertices.
     template : Mesh or None
         Whose vertices the labels are.
+    input : Oddities or None
+        What was odd about the mesh, and whether it was repaired.
     """
 
     mesh: Mesh
@@ -76,6 +79,7 @@ class Prediction:
     class_names: tuple[str, ...] = ()
     values: NDArray[Any] | None = None
     template: Mesh | None = None
+    input: Oddities | None = None
 
     @property
     def answer(self) -> NDArray[Any] | None:

@@ -1,0 +1,83 @@
+"""What is odd about a mesh that was used nevertheless, for people who rely on the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from .mesh import Mesh
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """Counts of what a network cannot see, and what was done about it.
+
+    Attributes
+    ----------
+    vertices, faces : int
+        Size of the mesh.
+    without_position : int
+        Vertices with a coordinate that is NaN or infinite.
+    without_face : int
+        Vertices that are part of no face.
+    components : int
+        Parts of the mesh that share no vertex.
+    repairs : tuple of str
+        What was mended before the mesh could be used, in words; empty if it was used as it is.
+    """
+
+    vertices: int
+    faces: int
+    without_position: int
+    without_face: int
+    components: int
+    repairs: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {**asdict(self), "repairs": list(self.repairs), "repaired": bool(self.repairs)}
+
+    def __str__(self) -> str:
+        """Say what is odd; an empty text for a mesh in one piece with nothing wrong."""
+        found = []
+        if self.without_position:
+            found.append(f"{_many(self.without_position, 'vertex', 'vertices')} without a position")
+        if self.without_face:
+            found.append(f"{_many(self.without_face, 'vertex', 'vertices')} on no face")
+        if self.components != 1:
+            found.append(_many(self.components, "component", "components"))
+        if self.repairs:
+            found.append(f"repaired: {', '.join(self.repairs)}")
+        return "; ".join(found)
+
+
+def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:
+    """Return what is odd about a mesh, of which some things may have been repaired.
+
+    Examples
+    --------
+    >>> str(oddities(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 9]], [[0, 1, 2]])))
+    '1 vertex on no face'
+    """
+    count, faces = len(mesh.vertices), mesh.faces
+    used = np.zeros(count, bool)
+    used[faces] = True
+    edges = (np.ones(2 * len(faces), bool), (faces[:, [0, 1]].ravel("F"), faces[:, [1, 2]].ravel("F")))
+    _, part = connected_components(coo_array(edges, (count, count)), directed=False)
+    return Oddities(
+        vertices=count,
+        faces=len(faces),
+        without_position=int((~np.isfinite(mesh.vertices).all(1)).sum()),
+        without_face=int((~used).sum()),
+        components=len(np.unique(part[used])),
+        repairs=tuple(repairs),
+    )
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"

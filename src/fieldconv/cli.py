@@ -19,6 +19,7 @@ COMMANDS = {
     "predict": ("commands.predict:predict", "labels, classes or descriptors for new meshes"),
     "match": ("commands.match:match", "dense correspondence between two meshes"),
     "view": ("commands.view:view", "a 3-D page of meshes, labels, fields, discs, predictions"),
+    "compare": ("commands.compare:compare", "several networks on the same data, on one page"),
     "report": ("commands.report:report", "one page of curves and pictures from one or several runs"),
     "filters": ("commands.filters:filters", "a page of learned filters and what they respond to"),
     "info": ("commands.info:info", "what is in a mesh, and what is wrong with it"),

@@ -25,8 +25,11 @@ from fieldconv.folders.own import SIDES, OwnFolder
 from fieldconv.networks.base import Network
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
+    LETTER,
     MODERN,
     QUICK,
+    REPRODUCE,
+    REPRODUCED,
     EmbeddedShape,
     Evaluation,
     Follow,
@@ -69,7 +72,13 @@ class Segmentation(LabelTask):
         "paper": Preset(
             training={"epochs": 15, "label_smoothing": 0.2},
             surface={"radius": 0.2, "samples": 1024},
-            networks={"fcnet": _PAPER},
+            networks={"fcnet": {**_PAPER, **LETTER}},
+        ),
+        "reproduce": Preset(
+            training={**REPRODUCE, "epochs": 15},
+            surface={"radius": 0.2, "samples": 1024},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}},
+            like="paper",
         ),
         "default": Preset(
             training={**MODERN, "epochs": 14, "label_smoothing": 0.2, "reshaped": 3},

@@ -84,7 +84,7 @@ def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
 def task_of(model: Network) -> Task:
     """Return the task a network was trained for; for an untrained one a task that its head suits."""
     if model.task is not None:
-        return task_named(model.task)
+        return task_named(model.task).bound_to(model.template)
     fitting = [task for task in all_tasks() if task.head == model.config.head and not task.one_template]
     return max(fitting, key=lambda task: task.default_outputs is None)
 

@@ -26,7 +26,7 @@ import numpy as np
 from fieldconv._io import atomic_path
 
 from . import glb, obj, off, ply, stl, xyz
-from .common import Contents, MeshError, check_kind
+from .common import LONGEST, Contents, MeshError, check_kind
 
 __all__ = ["MESH_SUFFIXES", "Contents", "MeshError", "meshes_below", "read", "write"]
 
@@ -55,12 +55,16 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
     """
     path = Path(path)
     reader = xyz if points and path.suffix.lower() == ".xyz" else _format_of(path)
-    if path.is_dir():
-        raise MeshError(f"{path} is a folder; give one of the mesh files in it")
     try:
+        if path.is_dir():
+            raise MeshError(f"{path} is a folder; give one of the mesh files in it")
+        if path.exists() and not path.is_file():  # a pipe would be waited for, for ever
+            raise MeshError(f"{path} is no file; give a mesh file")
         data = path.read_bytes()
     except FileNotFoundError:
         raise MeshError(f"{path} does not exist; check its name and folder") from None
+    except MeshError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
         raise MeshError(f"{path} cannot be read ({error}); check its permissions") from error
     try:
@@ -75,7 +79,11 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
             )
         return contents
     except MeshError as error:
-        raise MeshError(f"{path}: {error}") from error.__cause__
+        text = str(error)
+        short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+        raise MeshError(f"{path}: {short}") from error.__cause__
+    except (MemoryError, RecursionError):
+        raise MeshError(f"{path}: the file is too large or too deeply nested to be read here") from None
 
 
 def write(contents: Contents, path: str | Path) -> list[str]:

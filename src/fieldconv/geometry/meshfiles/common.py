@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+MOST_CORNERS = 10_000  # of a face: all its triangles would meet in one vertex
+LONGEST = 300  # letters of a message: files may hold words of any length
 
 
 class MeshError(ValueError):
@@ -67,6 +69,11 @@ def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
     >>> fan(np.array([3, 4]), np.array([0, 1, 2, 3, 4, 5, 6]))[0].tolist()
     [[0, 1, 2], [3, 4, 5], [3, 5, 6]]
     """
+    if len(sizes) and sizes.max() > MOST_CORNERS:
+        raise MeshError(
+            f"face {int(np.argmax(sizes))} has {sizes.max():,} corners, more than {MOST_CORNERS:,}; cut it "
+            "into triangles and export it again"
+        )
     first = np.cumsum(sizes) - sizes
     pieces = np.maximum(sizes - 2, 0)
     polygon = np.repeat(np.arange(len(sizes)), pieces)

@@ -188,16 +188,15 @@ def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -
             continue
         if values.kind in ("labels", "places"):
             numbers = values.values.tolist()
-            columns += [values.key, "name"]
-            cells += [numbers, [found.name_of(number) for number in numbers]]
+            columns += [values.key, "name" if "name" not in columns else f"{values.key}_name"]
+            names = dict(enumerate(values.class_names))
+            cells += [numbers, [names.get(number, "") for number in numbers]]
         elif np.iscomplexobj(values.values):
             columns += [f"{values.key}_real", f"{values.key}_imaginary"]
             cells += [[f"{v:.6g}" for v in part] for part in (values.values.real, values.values.imag)]
         else:
             rows = values.values.reshape(len(found.mesh.vertices), -1)
-            names = (
-                [values.key] if rows.shape[1] == 1 else [f"{values.key}_{k}" for k in range(rows.shape[1])]
-            )
-            columns += names
+            several = [f"{values.key}_{k}" for k in range(rows.shape[1])]
+            columns += [values.key] if rows.shape[1] == 1 else several
             cells += [[f"{v:.6f}" for v in rows[:, k]] for k in range(rows.shape[1])]
     write_csv(path, columns, zip(*cells, strict=True))

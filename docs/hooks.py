@@ -1,5 +1,8 @@
 """What the site does to a page besides Markdown: formulas become MathML, links to other files plain text.
 
+``<!-- include FILE -->`` and ``<!-- include FILE PART -->`` stand for a file, or for what is between its
+marks ``<!-- begin PART -->`` and ``<!-- end PART -->``.
+
 Formulas stand in fences of kind ``math``, in LaTeX. Browsers draw MathML themselves, so nothing is loaded.
 """
 
@@ -12,6 +15,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 _FENCE = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+)\$(?![\w$])")
+_INCLUDE = re.compile(r"^<!-- include (\S+)(?: (\w+))? -->$", re.M)
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)\s]+)\)")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
 
@@ -21,6 +25,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     if page.file.src_uri.endswith(".ipynb"):
         return markdown
     here = (DOCS / page.file.src_uri).parent
+    markdown = _INCLUDE.sub(lambda found: included(found[1], found[2]), markdown)
     markdown = _LINK.sub(lambda link: _outside(link, here), markdown)
     markdown = _FENCE.sub(lambda found: f"\n\n{mathml(found[1], 'block')}\n\n", markdown)
     parts = _CODE.split(markdown)  # every second one is code, and stays
@@ -28,11 +33,25 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     return "".join(parts)
 
 
+def included(name: str, part: str | None) -> str:
+    """Return a file of the repository, or the part of it between two marks, as the site shows it."""
+    text = (DOCS.parent / name).read_text(encoding="utf-8")
+    if part is not None:
+        text = text.split(f"<!-- begin {part} -->\n")[1].split(f"<!-- end {part} -->")[0]
+    if name.endswith(".py"):
+        return f"```python\n{text}```"
+    # Links are meant from the root of the repository; what is not in docs/ is no page.
+    text = re.sub(r"\]\(docs/", "](", text)
+    return re.sub(r"(?<!!)\[([^\]]+)\]\((?:benchmarks|examples|tests|src)\b[^)]*\)", r"\1", text)
+
+
 def mathml(latex: str, display: str) -> str:
     """Return a formula as MathML."""
     from latex2mathml.converter import convert
 
-    return str(convert(" ".join(latex.split()), display=display))
+    formula = str(convert(" ".join(latex.split()), display=display))
+    # A line that began with <math> would be taken for a block of HTML, and end its paragraph.
+    return f"<span>{formula}</span>" if display == "inline" else formula
 
 
 def _outside(link: re.Match[str], here: Path) -> str:

@@ -98,7 +98,6 @@ def precompute(
                 if progress.disable:
                     lines.step()
     except KeyboardInterrupt:
-        # An ordinary end, not an abrupt one: else Python complains about semaphores of the pool.
         print("\nfieldconv: stopped. What was finished is kept; the same line goes on.", file=sys.stderr)
         return 130
     made = len(jobs) - skipped - len(problems)
@@ -142,7 +141,7 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
         initargs=(max(cores // workers, 1),),
     )
     try:
-        with _deaf_to_ctrl_c():  # what is started within never hears it: it is ours to handle
+        with _deaf_to_ctrl_c():  # what is started within never hears it: it is the parent's to handle
             left = {pool.submit(prepare, *job) for job in jobs}
         while left:
             done, left = wait(left, return_when=FIRST_COMPLETED)
@@ -155,6 +154,7 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
     except BaseException:
         for worker in active_children():  # entries are written whole or not at all
             worker.terminate()
+        # An ordinary end, not an abrupt one: else Python complains about semaphores of the pool.
         pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()

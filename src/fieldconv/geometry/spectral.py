@@ -129,6 +129,43 @@ def heat_kernel_signature(
     return _mixture(-basis.values[:, None] * moments, basis)
 
 
+def local_heat(
+    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 8, *, k: int = 128, times: ArrayLike | None = None
+) -> Floats:
+    """Heat that stays at each point, compared with a plane: 4πt Σ e^{−λt} φ(x)², at short times.
+
+    About 1 + tK/3 where the Gauss curvature is K, 2 at a straight rim, and more on limbs that heat has gone
+    around. Nothing is divided by what heat does elsewhere: what is farther away than √(8t), or so, does not
+    matter but for the scale of the shape.
+
+    Parameters
+    ----------
+    shape : Mesh, (V, 3) points, or an Eigenbasis
+    dims : int
+        Number of times, logarithmically spaced from 0.004 to 0.06 (at unit area).
+    k : int
+        Number of eigenfunctions; 128 resolve the default times.
+    times : (dims,) float, optional
+        Other times, at unit area.
+
+    Returns
+    -------
+    (V, dims) float64
+        0 at unreferenced vertices.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh import Mesh
+    >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    >>> local_heat(tetrahedron, times=[10 / (4 * np.pi)]).round(6)[0]  # all heat is even by then
+    array([10.])
+    """
+    basis = _at_unit_area(shape, k)
+    moments = np.geomspace(0.004, 0.06, dims) if times is None else np.asarray(times, np.float64)
+    return 4 * np.pi * moments * (basis.functions**2 @ np.exp(-basis.values[:, None] * moments))
+
+
 def wave_kernel_signature(
     shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = 128, energies: ArrayLike | None = None
 ) -> Floats:

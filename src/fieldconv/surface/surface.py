@@ -101,6 +101,7 @@ class Surface(Data):  # type: ignore[misc]
         solver: Solver = "local",
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
+        closed: bool = False,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
 
@@ -113,7 +114,8 @@ class Surface(Data):  # type: ignore[misc]
         samples : int, optional
             Number of farthest-point samples; all vertices if not given or not fewer.
         features : str or (V, k) array
-            Input features: "xyz", "normals", "hks", "wks", several joined by "+", or one's own per vertex.
+            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", several joined by "+", or one's own
+            per vertex.
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
@@ -121,6 +123,8 @@ class Surface(Data):  # type: ignore[misc]
             `register_operator` added.
         eigenfunctions : int
             How many of them an eigenbasis has.
+        closed : bool
+            Close holes and open ends inside, so that heat, paths and scale hardly notice them.
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(
@@ -137,6 +141,7 @@ class Surface(Data):  # type: ignore[misc]
             solver,
             tuple(operators),
             eigenfunctions,
+            closed,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
         made = make_parts(Preparation(mesh, settings), parts_of(settings))
@@ -294,8 +299,11 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         solver: Solver = "local",
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
+        closed: bool = False,
     ) -> None:
-        self.settings = SurfaceSettings(radius, samples, features, solver, tuple(operators), eigenfunctions)
+        self.settings = SurfaceSettings(
+            radius, samples, features, solver, tuple(operators), eigenfunctions, closed
+        )
 
     def forward(self, data: Mesh | Data) -> Surface:
         if isinstance(data, Mesh):

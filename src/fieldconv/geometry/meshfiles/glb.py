@@ -78,7 +78,7 @@ def _check(scene: dict[str, Any], size: int) -> None:
 
 def _vertices(primitive: dict[str, Any], counts: list[int]) -> int:
     """As many as it has, or as many as its faces name."""
-    own = counts[primitive["attributes"]["POSITION"]]
+    own: int = counts[primitive["attributes"]["POSITION"]]
     return max(own, counts[primitive["indices"]]) if "indices" in primitive else own
 
 

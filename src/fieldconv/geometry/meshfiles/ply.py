@@ -222,7 +222,7 @@ def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tup
     little: Literal["little", "big"] = "little" if order == "<" else "big"
     steps = [
         (place.append, size.append, int(p.type[1]), int(p.count_type[1]) if p.count_type else 0,
-         bool(p.count_type) and p.count_type[0] == "i")
+         (p.count_type or "u")[0] == "i")
         for place, size, p in zip(places, sizes, element.properties, strict=True)
     ]  # fmt: skip
     end, read = len(body), int.from_bytes

@@ -10,7 +10,7 @@ endif
 CONSTRAINTS := constraints.txt
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests portable compat lowest newest wheel results clean
+.PHONY: demo test lint types tests portable compat lowest newest wheel docs results clean
 .DEFAULT_GOAL := demo
 
 # Reinstalled only when what is to be installed has changed. torch first and pinned: a looser
@@ -61,9 +61,21 @@ newest:
 wheel: $(READY)
 	$(BIN)/python tests/check_wheel.py
 
+# The documentation, into site/: reads nothing from the network, runs the tutorials, takes warnings for errors, and
+# looks at every link.
+DOCS_READY := $(VENV)/.docs-ready
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) --group docs
+	@touch $(DOCS_READY)
+
+docs: $(DOCS_READY)
+	rm -rf site .cache/mkdocs-jupyter
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python tests/check_site.py
+
 # The numbers in the README, from what is kept of the runs that gave them.
 results: $(READY)
 	$(BIN)/python benchmarks/results.py
 
 clean:
-	rm -rf .venv* build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv* build dist site .cache .pytest_cache .mypy_cache .ruff_cache

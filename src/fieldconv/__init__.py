@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fieldconv._lazy import lazy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from fieldconv._memory import keep_freed_memory as keep_freed_memory

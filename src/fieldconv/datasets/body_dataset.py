@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -50,15 +50,15 @@ class Bodies(SurfaceDataset):
 
 def body_collection(task: str, folder: Path, seeds: Iterable[int]) -> Collection:
     """Return the bodies of these seeds with the targets of a task."""
-    names = {"template": (*PARTS, *FINE_PARTS), "segmentation": PARTS, "correspondence": ()}
-    if task not in names:
-        raise ValueError(f"there are no bodies for {task}; choose of {', '.join(names)}")
+    if task not in _TARGETS:
+        raise ValueError(f"there are no bodies for {task}; choose of {', '.join(_TARGETS)}")
+    names, has_template, _ = _TARGETS[task]
     items = [
         Item(f"body-{seed:06d}", partial(_read, task, folder, folder / f"body-{seed:06d}.npz", seed))
         for seed in seeds
     ]
-    template = None if task == "segmentation" else partial(body_template, folder)
-    return Collection(f"bodies in {folder}", task, tuple(items), names[task], template=template)
+    template = partial(body_template, folder) if has_template else None
+    return Collection(f"bodies in {folder}", task, tuple(items), names, template=template)
 
 
 @lru_cache(maxsize=4)
@@ -90,8 +90,20 @@ def _read(task: str, folder: Path, path: Path, seed: int) -> Sample:
         folder.mkdir(parents=True, exist_ok=True)
         make_body(seed).save(path)
     body = BodySample.load(path)
-    if task == "segmentation":
-        return Sample(body.mesh, body.labels)
-    if task == "correspondence":
-        return Sample(body.mesh, _template(folder).nearest(body))
-    return Sample(body.mesh, _template(folder).positions(body).astype(np.float32))
+    return Sample(body.mesh, _TARGETS[task][2](_template(folder), body))
+
+
+def _positions(template: BodyTemplate, body: BodySample) -> Any:
+    return template.positions(body).astype(np.float32)
+
+
+def _labels(_: BodyTemplate, body: BodySample) -> Any:
+    return body.labels
+
+
+# By the name of a task: its classes, whether they belong to a template, and what is known of a body.
+_TARGETS: dict[str, tuple[tuple[str, ...], bool, Callable[[BodyTemplate, BodySample], Any]]] = {
+    "template": ((*PARTS, *FINE_PARTS), True, _positions),
+    "segmentation": (PARTS, False, _labels),
+    "correspondence": ((), True, BodyTemplate.nearest),
+}

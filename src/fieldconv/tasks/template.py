@@ -231,9 +231,9 @@ class Template(Task):
     def points(self, found: Prediction) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return triangle, barycentric coordinates and position on the template, of each vertex."""
         places = self.places
-        triangle, weights, _ = nearest_in_triangles(
-            np.nan_to_num(self._place(found)), places.place, places.mesh.faces, places.tree
-        )
+        place = np.nan_to_num(self._place(found))
+        nearest = places.tree.query(place)[1]
+        triangle, weights, _ = nearest_in_triangles(place, places.place, places.mesh.faces, vertex=nearest)
         position = np.einsum("nc,ncd->nd", weights, places.mesh.vertices[places.mesh.faces[triangle]])
         return triangle, weights, position
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from fieldconv.geometry.sampling import nearest_samples
 from fieldconv.tasks.base import Prediction
 from fieldconv.training.prediction import task_of
 
-FAUST_PAIRS = 60
 ASKED = 400  # vertices of the first shape at which errors are measured, drawn at random
 DAMAGES = ("clean", "cut", "noise", "decimated", "fused")
 
@@ -71,11 +69,11 @@ def pair_errors(
     return 100 * np.where(rows == back[:, None], right, 0).sum(1)
 
 
-def faust(bodies: Bodies, root: Path, refine: bool) -> dict[str, float]:
+def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, float]:
     """Dense maps between different people, as they are and damaged."""
     rng = np.random.default_rng(0)
-    pairs = [rng.permutation(80)[:2] for _ in range(4 * FAUST_PAIRS)]
-    pairs = [(a, b) for a, b in pairs if a // 10 != b // 10][:FAUST_PAIRS]
+    pairs = [rng.permutation(80)[:2] for _ in range(4 * count)]
+    pairs = [(a, b) for a, b in pairs if a // 10 != b // 10][:count]
     errors: dict[str, list[np.ndarray]] = {}
     for a, b in pairs:
         meshes = [fc.Mesh.load(root / "shapes" / f"tr_reg_{k:03d}.off").validate() for k in (a, b)]
@@ -110,9 +108,9 @@ def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
     return damage.undamaged(mesh)
 
 
-def shrec19(bodies: Bodies, root: Path, refine: bool) -> dict[str, Any]:
+def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:
     """The pairs of SHREC'19 humans."""
-    pairs = [fields[:2] for _, fields in read_pairs(root / "pairs.txt", [])]
+    pairs = [fields[:2] for _, fields in read_pairs(root / "pairs.txt", [])][:count]
     names = sorted({name for pair in pairs for name in pair}, key=int)
     meshes = {name: fc.Mesh.load(root / "shapes" / f"{name}.off") for name in names}
     maps = {
@@ -140,10 +138,11 @@ def shrec19(bodies: Bodies, root: Path, refine: bool) -> dict[str, Any]:
     return found
 
 
-def parts(bodies: Bodies, root: Path) -> dict[str, Any]:
+def parts(bodies: Bodies, root: Path, every: int) -> dict[str, Any]:
     """Eight parts of the bodies for segmentation, by source, with what is taken for what."""
     totals: dict[str, np.ndarray] = {}
-    for name, sample in human_bodies(root):
+    for item in read_human_seg(root, split="train").items[::every]:
+        name, sample = item.name, item.read()
         source = name.split("/")[-1].split("_")[0].lower()
         found = bodies.of(name, sample.mesh)
         truth = np.asarray(sample.target)
@@ -162,12 +161,6 @@ def parts(bodies: Bodies, root: Path) -> dict[str, Any]:
     }
 
 
-def human_bodies(root: Path) -> Iterator[tuple[str, Any]]:
-    """Each body with its labels at vertices."""
-    for item in read_human_seg(root, split="train").items:
-        yield item.name, item.read()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -176,17 +169,19 @@ def main() -> None:
     parser.add_argument("--network", default="bodies", help="name or run")
     parser.add_argument("--only", nargs="*", default=["parts", "faust", "shrec19"])
     parser.add_argument("--refine", action="store_true", help="measure refined maps, too")
+    parser.add_argument("--pairs", type=int, default=155, help="of bodies in FAUST and SHREC'19")
+    parser.add_argument("--every", type=int, default=1, help="every second, third … of the bodies with parts")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     bodies, results = Bodies(options.network), {}
     for name in options.only:
         began = time.perf_counter()
         if name == "parts":
-            results[name] = parts(bodies, options.data / "human_seg")
+            results[name] = parts(bodies, options.data / "human_seg", options.every)
         elif name == "faust":
-            results[name] = faust(bodies, options.data / "faust_remeshed", options.refine)
+            results[name] = faust(bodies, options.data / "faust_remeshed", options.refine, options.pairs)
         else:
-            results[name] = shrec19(bodies, options.data / "shrec19_humans", options.refine)
+            results[name] = shrec19(bodies, options.data / "shrec19_humans", options.refine, options.pairs)
         bodies.kept.clear()
         print(name, {k: v for k, v in results[name].items() if "confusion" not in k}, flush=True)
         print(f"  {time.perf_counter() - began:.0f} s", flush=True)

@@ -27,7 +27,9 @@ MODELS = {
     "bodies": Shipped(
         "bodies", "template-parts", "people: eight parts and 32 finer ones; dense maps (match)"
     ),
-    "body-points": Shipped("bodies", "template", "people: the point of a template body at each vertex"),
+    "body-points": Shipped(
+        "bodies", "template-points", "people: the point of a template body at each vertex"
+    ),
 }
 
 
@@ -37,7 +39,7 @@ def shipped(name: object) -> Shipped | None:
     Examples
     --------
     >>> shipped("body-points").task, shipped("a run of mine")
-    ('template', None)
+    ("template-points", None)
     """
     return MODELS.get(str(name))
 

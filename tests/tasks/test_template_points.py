@@ -16,8 +16,8 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.fcnet import FCNet
 from fieldconv.surface.surface import Surface, ToSurface
 from fieldconv.tasks.base import Chunk, Prediction, TrainingConfig
-from fieldconv.tasks.template import Template, laid_out, places_of
 from fieldconv.tasks.template_parts import TemplateParts
+from fieldconv.tasks.template_points import TemplatePoints, laid_out, places_of
 from fieldconv.training import load, match, predict, train
 from shapes import icosphere
 
@@ -57,7 +57,7 @@ def test_shares_are_weights_of_the_nearest_anchors(template: Mesh) -> None:
 def test_perfect_scores_are_decoded_to_the_right_places(template: Mesh) -> None:
     surface = Surface.from_mesh(template, radius=0.2)
     outputs = ideal(template, template.vertices)
-    found = Template(template).decode(outputs, surface)
+    found = TemplatePoints(template).decode(outputs, surface)
     assert found.labels is not None
     assert found.values is not None
     unit = template.normalised().vertices
@@ -72,7 +72,7 @@ def test_perfect_scores_are_decoded_to_the_right_places(template: Mesh) -> None:
 
 
 def test_points_lie_where_the_places_are(template: Mesh) -> None:
-    task, places = Template(template), places_of(template)
+    task, places = TemplatePoints(template), places_of(template)
     rng = np.random.default_rng(0)
     weights = rng.dirichlet(3 * np.ones(3), len(template.faces))
     place = np.einsum("nc,ncd->nd", weights, places.place[template.faces])
@@ -84,7 +84,7 @@ def test_points_lie_where_the_places_are(template: Mesh) -> None:
 
 
 def test_loss_is_least_for_the_truth_and_ignores_unknown_points(template: Mesh) -> None:
-    task, places = Template(template), places_of(template)
+    task, places = TemplatePoints(template), places_of(template)
     positions = template.vertices.copy()
     positions[::2] = np.nan
     anchors, shares, labels = places.targets(positions)
@@ -115,10 +115,10 @@ def test_learns_predicts_and_matches(template: Mesh, tmp_path: Path) -> None:
 
     items = tuple(Item(f"egg-{k}", partial(egg, k)) for k in range(3))
     names = ("below", "above", *map(str, range(8)))
-    collection = Collection("eggs", "template", items, names, template=lambda: template)
+    collection = Collection("eggs", "template-points", items, names, template=lambda: template)
     seen: dict[str, Any] = {"radius": 0.3, "samples": 120, "features": "xyz"}
     data = SurfaceDataset(collection, pre_transform=ToSurface(**seen), cache=False)
-    model = FCNet.for_task("template", classes=Template().outputs(data), preset="tiny", **seen)
+    model = FCNet.for_task("template-points", classes=TemplatePoints().outputs(data), preset="tiny", **seen)
     run = tmp_path / "run"
     history = train(model, data, epochs=2, rotate=False, quiet=True, out=run, validation=data[:1])
     assert history[1]["loss"] < history[0]["loss"]

@@ -27,9 +27,7 @@ MODELS = {
     "bodies": Shipped(
         "bodies", "template-parts", "people: eight parts and 32 finer ones; dense maps (match)"
     ),
-    "body-points": Shipped(
-        "bodies", "template-points", "people: the point of a template body at each vertex"
-    ),
+    "body-points": Shipped("bodies", "template-points", "people: the point of a template at each vertex"),
 }
 
 
@@ -39,7 +37,7 @@ def shipped(name: object) -> Shipped | None:
     Examples
     --------
     >>> shipped("body-points").task, shipped("a run of mine")
-    ("template-points", None)
+    ('template-points', None)
     """
     return MODELS.get(str(name))
 

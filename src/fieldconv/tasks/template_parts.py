@@ -15,7 +15,7 @@ from fieldconv.viz.values import VertexValues
 
 
 class TemplateParts(TemplatePoints):
-    """What `TemplatePoints` learns, answered as parts: the template's first level, with finer ones beside them."""
+    """What `TemplatePoints` learns, answered as parts: the template's first level, and finer ones."""
 
     name, about = "template-parts", "a part of a template at each vertex, with its place there"
 

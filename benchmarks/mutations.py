@@ -395,8 +395,8 @@ MISTAKES = [
     Mistake(
         "twin loss of distances, not squared ones",
         "tasks/matching.py",
-        ".square().sum(-1)",
-        ".square().sum(-1).sqrt()",
+        "squared = squared_distances(outputs, scene, model)",
+        "squared = squared_distances(outputs, scene, model).sqrt()",
         TASKS + "test_matching.py",
     ),
     Mistake(
@@ -613,8 +613,8 @@ MISTAKES = [
     Mistake(
         "eigenfunctions of all vertices at the samples",
         "surface/parts.py",
-        '"eigenfunctions": single(basis.functions[chosen])',
-        '"eigenfunctions": single(basis.functions[: len(chosen)])',
+        "basis.functions[sampling.chosen]",
+        "basis.functions[: len(sampling.chosen)]",
         SURFACE + "test_parts.py",
     ),
     Mistake(
@@ -634,8 +634,8 @@ MISTAKES = [
     Mistake(
         "eigenbasis of another size taken from the cache",
         "surface/parts.py",
-        'Part("eigenbasis", ("samples", "eigenfunctions"), _eigenbasis)',
-        'Part("eigenbasis", ("samples",), _eigenbasis)',
+        'Part("eigenbasis", ("samples", "eigenfunctions"), _eigenbasis',
+        'Part("eigenbasis", ("samples",), _eigenbasis',
         SURFACE + "test_cache.py",
     ),
     Mistake(
@@ -669,8 +669,8 @@ MISTAKES = [
     Mistake(
         "turned frames: transports not",
         "surface/changes.py",
-        "turned.transport = surface.transport * unit[q] * unit[p].conj()",
-        "turned.transport = surface.transport",
+        "turned[name] = surface[name] * unit[q] * unit[p].conj()",
+        "turned[name] = surface[name]",
         "tests/test_testing.py",
     ),
     Mistake(
@@ -683,8 +683,8 @@ MISTAKES = [
     Mistake(
         "turned frames: gradients of eigenfunctions not",
         "surface/changes.py",
-        "and value.is_complex():",
-        "and False:",
+        "if values.is_complex() and name not in of_edges:",
+        "if False:",
         "tests/test_testing.py",
     ),
     Mistake(

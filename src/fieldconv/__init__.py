@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface as Surface
     from fieldconv.surface.surface import ToSurface as ToSurface
     from fieldconv.tasks.base import Task as Task
+    from fieldconv.training import compare as compare
     from fieldconv.training import evaluate as evaluate
     from fieldconv.training import load as load
     from fieldconv.training import match as match
@@ -45,6 +46,7 @@ __getattr__, __dir__ = lazy(
         "SurfaceSettings": "surface.settings",
         "Task": "tasks.base",
         "ToSurface": "surface.surface",
+        "compare": "training",
         "evaluate": "training",
         "geodesic_discs": "geometry.geodesics",
         "keep_freed_memory": "_memory",

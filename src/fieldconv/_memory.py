@@ -33,3 +33,9 @@ def keep_freed_memory() -> None:
         library = ctypes.CDLL(None)
         library.mallopt(_MMAP_MAX, 0)  # no block of its own from the system for a large tensor
         library.mallopt(_TRIM_THRESHOLD, -1)  # never shrink
+
+
+def give_back_memory() -> None:
+    """Give freed memory back to the system now, where the C library can."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)

@@ -39,7 +39,9 @@ def test_the_papers_networks() -> None:
     assert (correspondence.bottleneck, correspondence.dense, correspondence.dropout) == (32, 256, 0.5)
     assert (found["matching"].outputs, found["matching"].samples) == (16, 2048)
     assert all(config.lift_channels == 16 and config.width in (32, 48) for config in found.values())
-    assert all(config.echo_votes == "vector" for config in found.values())
+    assert all(config.echo_votes == "magnitude" for config in found.values())
+    assert all((config.solver, config.input_scale) == ("heat", "raw") for config in found.values())
+    assert not any(config.class_bias for config in found.values())
     assert all((config.lift, config.filter) == ("gradient", "offset") for config in found.values())
     assert all((config.spacing, config.pooling) == ("linear", "mean") for config in found.values())
     assert all(config.features == "xyz" for config in found.values())
@@ -47,10 +49,17 @@ def test_the_papers_networks() -> None:
 
 def test_what_is_not_said_is_the_papers_segmentation_network() -> None:
     paper = FCNetConfig.for_task("segmentation", classes=8, preset="paper", samples=None)
-    assert FCNetConfig() == paper
+    ours = {"solver": "local", "input_scale": "unit", "echo_votes": "vector"}
+    assert FCNetConfig() == paper.changed(**ours)
     correspondence = FCNetConfig.for_task("correspondence", classes=8, preset="paper")
     assert (FCNetConfig().dense, FCNetConfig().dropout) == (correspondence.dense, correspondence.dropout)
     assert correspondence.dropout == 0.5
+
+
+@pytest.mark.parametrize("task", ["classification", "segmentation", "correspondence", "matching"])
+def test_what_reaches_the_papers_numbers_is_its_network_on_its_input(task: str) -> None:
+    paper, found = (FCNetConfig.for_task(task, classes=8, preset=preset) for preset in ("paper", "reproduce"))
+    assert found == paper.changed(solver="local", echo_votes="vector", class_bias=True)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +76,7 @@ def test_what_is_not_said_is_the_papers_segmentation_network() -> None:
         ({"radius": float("nan")}, "radius is nan; give a positive number"),
         ({"dropout": 1.0}, "dropout is 1.0"),
         ({"filter": "gabor"}, "choose one of offset, real, complex"),
-        ({"widht": 3}, "unknown setting 'widht'; choose among .*width"),
+        ({"widht": 3}, "unknown setting 'widht'; did you mean width=3"),
     ],
 )
 def test_wrong_values_say_what_is_allowed(changes: dict[str, object], message: str) -> None:
@@ -78,7 +87,7 @@ def test_wrong_values_say_what_is_allowed(changes: dict[str, object], message: s
 def test_wrong_task_preset_or_no_classes() -> None:
     with pytest.raises(ValueError, match="choose one of classification, correspondence"):
         FCNetConfig.for_task("painting", classes=8)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="choose one of paper, default, tiny"):
+    with pytest.raises(ValueError, match="choose one of paper, reproduce, default, tiny"):
         FCNetConfig.for_task("segmentation", classes=8, preset="huge")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="segmentation needs the number of classes"):
         FCNetConfig.for_task("segmentation")

@@ -73,7 +73,7 @@ def test_vectors_neither_explode_nor_vanish_through_eight_blocks(filter: str, li
     torch.manual_seed(0)
     surface = flat_surface(150, radius=0.25, dtype=torch.float32)
     surface.x = surface.pos - surface.pos.mean(0)
-    net = FCNet.for_task("matching", preset="paper", filter=filter, lift=lift)
+    net = FCNet.for_task("matching", preset="paper", filter=filter, lift=lift, input_scale="unit")
     with torch.no_grad():
         size = [
             float(x.abs().square().mean().sqrt())
@@ -173,3 +173,28 @@ def test_copies_and_saved_states_agree(task: str) -> None:
     other.load_state_dict(net.state_dict())
     for same in (copy.deepcopy(net), other):
         assert torch.equal(same(surface), net(surface))
+
+
+def test_raw_inputs_are_taken_as_they_are() -> None:
+    """Twice the positions make vectors of four times the length (supplement B squares magnitudes)."""
+    surface, larger = flat_surface(), flat_surface()
+    larger.x = 2 * surface.x
+    raw, unit = tiny("matching", input_scale="raw"), tiny("matching")
+    torch.testing.assert_close(unit(larger), unit(surface))
+    torch.testing.assert_close(raw.lift(larger.x, surface), 4 * raw.lift(surface.x, surface))
+    first = raw.lift(surface.x, surface)
+    for block in raw.blocks:
+        first = block(first, surface)
+    torch.testing.assert_close(raw.features(surface), first)
+    assert not torch.allclose(raw(larger), raw(surface))
+
+
+def test_bias_is_added_to_the_score_of_each_class() -> None:
+    surface = flat_surface()
+    net, plain = tiny("classification", class_bias=True), tiny("classification")
+    missing = plain.load_state_dict(net.state_dict(), strict=False)
+    assert missing.unexpected_keys == ["head.bias"]
+    torch.testing.assert_close(net(surface), plain(surface))
+    with torch.no_grad():
+        net.head.bias.copy_(torch.arange(5.0))
+    torch.testing.assert_close(net(surface), plain(surface) + torch.arange(5.0, dtype=torch.float64))

@@ -78,6 +78,12 @@ def test_loss_is_the_papers_up_to_twenty_margins_and_flat_beyond(margin: float) 
             assert float(gradient[1]) == pytest.approx(slope * (share * margin) ** 0.5), share
 
 
+def test_without_a_limit_the_loss_is_the_papers_however_far() -> None:
+    outputs, chunk = pairs_at([1000.0, 1.0], [1.0, 0.0])
+    loss, _ = Matching().loss(outputs, chunk, MatchingConfig(positives=1, farthest=None))
+    assert float(loss.detach()) == pytest.approx((1000.0 + 4.0) / 2)
+
+
 def test_right_matches_lie_within_a_geodesic_ball() -> None:
     """Right is what lies within a geodesic ball of 0.05 at unit area: on a plane, of that distance."""
     vertices, faces = plane(900)

@@ -27,6 +27,14 @@ def test_what_the_paper_says_of_each_task() -> None:
     assert (segmentation.epochs, segmentation.label_smoothing) == (15, 0.2)
     matching = TrainingConfig.for_task("matching", preset="paper")
     assert (matching.positives, matching.margin, matching.soft_negatives) == (512, 5.0, 0.2)
+    assert matching.farthest is None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_reaches_the_papers_numbers_has_a_schedule(task: Any) -> None:
+    recipe, paper = (TrainingConfig.for_task(task, preset=name) for name in ("reproduce", "paper"))
+    assert (recipe.schedule, recipe.learning_rate) == ("one_cycle", 0.005)
+    assert (recipe.epochs, recipe.batch, recipe.rotate) == (paper.epochs, paper.batch, paper.rotate)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +47,8 @@ def test_what_the_paper_says_of_each_task() -> None:
         ("average", 1.5, "between 0 and 1"),
         ("reshaped", -1, "reshaped is -1; give a whole number from 0 up"),
         ("reshaping", 0.0, "reshaping is 0.0; give a number above 0"),
+        ("damaged", -1, "damaged is -1; give a whole number from 0 up"),
+        ("damaging", 3.0, "damaging is 3.0; give a number above 0"),
         ("clip", 0.0, "positive number, or None"),
         ("speed", 3, "unknown setting 'speed'"),
     ],

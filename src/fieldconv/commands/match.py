@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from fieldconv.commands.options import Run
+from fieldconv.commands.options import Also, Run
 from fieldconv.commands.results import check_elsewhere, printed_warnings
 
 
@@ -20,6 +20,7 @@ def match(
     out: Path = Path("match"),
     samples: int | None = None,
     refine: bool = False,
+    also: tuple[Also, ...] = (),
 ) -> int:
     """Map every vertex of mesh A to a vertex of mesh B, and carry the colours of B over to A.
 
@@ -37,6 +38,7 @@ def match(
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
         refine: Make the map smooth with eigenfunctions, and write points.npy, where on B each vertex of A
             belongs, inside triangles; for whole shapes of one kind.
+        also: Further formats for the coloured meshes.
     """
     from fieldconv.training.checkpoint import load
     from fieldconv.training.prediction import distinct
@@ -44,7 +46,7 @@ def match(
 
     check_elsewhere(out, [a, b])
     with printed_warnings():
-        target, confidence, _ = apply(load(run), a, b, samples=samples, refine=refine, out=out)
+        target, confidence, _ = apply(load(run), a, b, samples=samples, refine=refine, out=out, also=also)
     names = distinct([a.stem, b.stem])
     print(f"{len(target):,} vertices mapped, mean confidence {confidence.mean():.0%}, in {out}.")
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")

@@ -53,7 +53,7 @@ class Discs:
 
 @kernel
 def wrapped(angle):  # type: ignore[no-untyped-def]
-    """The same angle, or array of angles, in [−π, π]."""
+    """Return the same angle, or array of angles, in [−π, π]."""
     return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
 
 
@@ -74,7 +74,7 @@ def with_room(records, used, more):  # type: ignore[no-untyped-def]
 
 
 def symmetric(discs: Discs) -> Discs:
-    """Keep mutual pairs, and let the shorter path speak for both directions; of equal ones the mean.
+    """Keep mutual pairs, and use the shorter path for both directions; of equally long ones the mean.
 
     A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
     """
@@ -115,7 +115,7 @@ def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # t
             speaks = source <= target if equal else shorter < 0
             one, other = (pair, mirror) if speaks else (mirror, pair)
             there, turned = angle[one], transport[one]
-            if equal:  # the mean of both, so that it does not matter who speaks
+            if equal:  # the mean of both, so that the order does not matter
                 off = wrapped(angle[other] + np.pi + transport[other] - there)
                 twist = wrapped(-transport[other] - turned)
                 if max(abs(off), abs(twist)) < 0.5:  # else they are two paths

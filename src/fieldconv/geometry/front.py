@@ -50,7 +50,7 @@ REACHED = np.dtype(
 
 
 def suits_front(mesh: Mesh) -> bool:
-    """Whether the front is close to exact on a mesh: not if it consists of thin, obtuse triangles.
+    """Return whether the front is close to exact on a mesh: not if it consists of thin, obtuse triangles.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def _part_before_target(update, at, below):  # type: ignore[no-untyped-def]
 
 @kernel
 def _updates(chart):  # type: ignore[no-untyped-def]
-    """What each vertex may tell its neighbours, two records for each of its corners."""
+    """Return the updates from each vertex to its neighbours, two records for each of its corners."""
     corners = chart.corners
     updates = np.empty(2 * len(corners), UPDATE)
     for slot in range(len(corners)):

@@ -46,7 +46,7 @@ def geodesic_discs(
     *,
     solver: Literal["local", "front", "heat"] = "local",
 ) -> Discs:
-    """Distance, direction and parallel transport from every source to all targets within ``radius``.
+    """Return distance, direction and parallel transport from every source to all targets within ``radius``.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def geodesic_discs(
 
 
 def tangent_frames(mesh: Mesh) -> tuple[Floats, Floats]:
-    """Unit vectors (V, 3) of each vertex's direction θ = 0, and unit normals (V, 3).
+    """Return the unit vectors (V, 3) of each vertex's direction θ = 0, and unit normals (V, 3).
 
     θ = 0 points along one edge of the vertex, projected to the tangent plane; θ grows counter-clockwise
     seen from the tip of the normal.

@@ -130,7 +130,7 @@ def edge_ratio(net: Net, i: int, j: int) -> float:
 
 @kernel
 def edge_ratios(net: Net) -> tuple[Ints, Floats]:
-    """One half-edge of every edge of the mesh, with its length over the wanted one."""
+    """Return one half-edge of every edge of the mesh, with its length over the wanted one."""
     half = np.empty(3 * net.used[1], np.int64)
     ratio = np.empty(3 * net.used[1])
     count = 0
@@ -230,7 +230,7 @@ def collapse_edge(net: Net, h: int) -> None:
 
 @kernel
 def collapse_edges(net: Net, halves: Ints, shortest: float, longest: float, least: float, most: int) -> int:
-    """Collapse edges below ``shortest``, in the given order, at most ``most``; give their number."""
+    """Collapse edges below ``shortest``, in the given order, at most ``most``; return their number."""
     done = 0
     for h in halves:
         if done == most:
@@ -281,7 +281,7 @@ def _set(net: Net, triangle: int, i: int, j: int, k: int, ti: int, tj: int, tk: 
 
 @kernel
 def split_edge(net: Net, h: int) -> int:
-    """Put a vertex in the middle of an edge that is no edge of a cone; give its number."""
+    """Put a vertex in the middle of an edge that is no edge of a cone; return its number."""
     t = net.twin[h]
     a, b = net.start[h], net.start[t]
     c, d = net.start[previous_half(h)], net.start[previous_half(t)]
@@ -352,7 +352,7 @@ def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
 
 @kernel
 def worst(net: Net, v: int) -> float:
-    """Least quality of the triangles about a vertex."""
+    """Return the least quality of the triangles about a vertex."""
     least = 1.0
     e = net.edge[v]
     while True:
@@ -365,7 +365,7 @@ def worst(net: Net, v: int) -> float:
 
 @kernel
 def way_to_middle(net: Net, v: int) -> tuple[float, float, float]:
-    """The way along the surface from a vertex to the middle of its triangles, small ones counting more."""
+    """Return the way along the surface from a vertex to the weighted middle of its triangles."""
     point, normal = net.point[v], net.normal[v]
     total = 0.0
     mx, my, mz = 0.0, 0.0, 0.0
@@ -390,14 +390,14 @@ def way_to_middle(net: Net, v: int) -> tuple[float, float, float]:
 
 
 def vertex_areas(points: Floats, faces: Ints) -> Floats:
-    """A third of the area of the triangles about each vertex."""
+    """Return a third of the area of the triangles about each vertex."""
     p, q, r = points[faces.T]
     area = np.linalg.norm(np.cross(q - p, r - p), axis=1) / 6
     return np.bincount(faces.ravel(), np.repeat(area, 3), len(points)).astype(float)
 
 
 def least_angle(points: Floats, faces: Ints) -> float:
-    """The smallest angle of all triangles, in degrees."""
+    """Return the smallest angle of all triangles, in degrees."""
     p, q, r = points[faces.T]
     edges = np.stack([q - p, r - q, p - r])
     edges /= np.linalg.norm(edges, axis=2, keepdims=True) + 1e-300
@@ -406,7 +406,7 @@ def least_angle(points: Floats, faces: Ints) -> float:
 
 
 def vertex_normals(points: Floats, faces: Ints) -> Floats:
-    """Unit normals, triangles counting by their area."""
+    """Return the unit normals, triangles counting by their area."""
     p, q, r = points[faces.T]
     per_face = np.repeat(np.cross(q - p, r - p), 3, axis=0)
     normal = np.stack([np.bincount(faces.ravel(), axis, len(points)) for axis in per_face.T], axis=1)

@@ -30,7 +30,7 @@ def heat_discs(
     *,
     strategy: Strategy = "AffineLocal",
 ) -> Discs:
-    """Distance, direction and parallel transport from every source to all targets within ``radius``.
+    """Return distance, direction and parallel transport from every source to all targets within ``radius``.
 
     A pair seen from both ends is kept if both are within the radius. Its distance is the mean of both, and
     directions and transport are made to agree: φ(q, p) = −φ(p, q), and log_p q is −log_q p, transported.
@@ -100,7 +100,7 @@ def heat_discs(
 def _directions(
     chart: Charts, mesh: Mesh, solver: potpourri3d.MeshVectorHeatSolver, used: Ints
 ) -> Callable[[Ints, Floats], Floats]:
-    """Function (vertices, angles in potpourri3d's frames there) → angles in our frames.
+    """Return a function (vertices, angles in potpourri3d's frames there) → angles in our frames.
 
     Both measure scaled angles around a vertex, from different edges. potpourri3d's 3-D basis is the mean of
     all its edges, each turned back by its angle; the same mean with our angles differs by exactly the angle

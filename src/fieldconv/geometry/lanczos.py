@@ -25,7 +25,7 @@ EXACT = 1e-10  # residual of an eigenvector of the inverse, in parts of its eige
 
 
 def factorised(matrix: csc_matrix, shift: float) -> SuperLU:
-    """Factors of a symmetric matrix, with a number added to its diagonal; raises RuntimeError if singular."""
+    """Return the factors of a symmetric matrix plus a multiple of 1; raise RuntimeError if it is singular."""
     return splu(
         (matrix + shift * identity(matrix.shape[0], format="csc")).tocsc(),
         permc_spec="MMD_AT_PLUS_A",
@@ -37,7 +37,7 @@ def factorised(matrix: csc_matrix, shift: float) -> SuperLU:
 def lowest_eigenpairs(
     matrix: csc_matrix, factors: SuperLU, shift: float, k: int
 ) -> tuple[Floats, Floats] | None:
-    """Lowest ``k`` eigenvalues, ascending, and eigenvectors, or None if not all of them are found.
+    """Return the lowest ``k`` eigenvalues, ascending, and eigenvectors, or None if not all of them are found.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def lowest_eigenpairs(
 
 
 def is_complete(matrix: csc_matrix, values: Floats) -> bool:
-    """Are there no further eigenvalues between these, ascending ones from the lowest on?
+    """Return whether no eigenvalue is missing between these, which ascend from the lowest.
 
     By Sylvester's law, as many are below a number as there are negative pivots once it is subtracted.
     """

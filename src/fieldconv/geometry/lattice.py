@@ -40,7 +40,7 @@ def _cut_tetrahedron(
     height: Floats,
     count: int,
 ) -> int:
-    """Append the surface triangles of the positively oriented tetrahedron a, b, c, d; give the new count."""
+    """Append the surface triangles of the positive tetrahedron a, b, c, d; return the new count."""
     # Bring the inside corners to the front by even permutations only: the orientation stays.
     inside = (level[a] < 0) + (level[b] < 0) + (level[c] < 0) + (level[d] < 0)
     if inside == 0 or inside == 4:

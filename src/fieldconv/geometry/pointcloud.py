@@ -36,7 +36,7 @@ def point_cloud_discs(
     targets: ArrayLike | None = None,
     solver: Literal["local", "heat"] = "local",
 ) -> tuple[Discs, Floats, Floats]:
-    """Distance, direction and parallel transport between the points of a cloud within ``radius``.
+    """Return the distance, direction and parallel transport between the points of a cloud within ``radius``.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def make_reference(mesh: Mesh, size: Floats) -> Reference:
 def nearest_in_triangle(
     reference: Reference, face: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
-    """Squared distance of a point to a triangle, and the last two barycentric coordinates of the foot."""
+    """Return the squared distance of a point to a triangle, and two barycentric coordinates of the foot."""
     p = reference.point[reference.corner[face, 0]]
     q = reference.point[reference.corner[face, 1]]
     r = reference.point[reference.corner[face, 2]]
@@ -126,7 +126,7 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
 
 @kernel
 def settle_all(reference: Reference, face: Ints, points: Floats) -> tuple[Ints, Floats]:
-    """Triangle and barycentric coordinates of the place nearest to each point, found from given triangles."""
+    """Return the triangle and barycentric coordinates nearest to each point, found from given triangles."""
     found = np.empty(len(points), np.int64)
     share = np.empty((len(points), 3))
     for v in range(len(points)):
@@ -164,7 +164,7 @@ def _place(net: Net, reference: Reference, face: Ints, share: Floats, v: int, st
 def _split(
     net: Net, reference: Reference, face: Ints, share: Floats, halves: Ints, longest: float, most: int
 ) -> int:
-    """Split edges above ``longest``, in the given order, at most ``most``; give their number."""
+    """Split edges above ``longest``, in the given order, at most ``most``; return their number."""
     done = 0
     for h in halves:
         if done == most or net.used[0] == len(net.point):

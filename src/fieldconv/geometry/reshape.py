@@ -24,7 +24,7 @@ def reshaped(
     stretch: float = 0.2,
     basis: Eigenbasis | None = None,
 ) -> Mesh:
-    """The same mesh with limbs thicker and thinner here and there, and stretched as a whole, at random.
+    """Return the same mesh with limbs thicker and thinner in places, and stretched as a whole, at random.
 
     Each vertex is moved away from, or closer to, the place to which heat flow would shrink it, by a factor
     that varies smoothly over the surface. Vertices keep their numbers, so labels stay true.

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def edge_graph(points: Floats, faces: Ints) -> csr_array:
-    """Sparse symmetric matrix of edge lengths.
+    """Return the sparse symmetric matrix of edge lengths.
 
     Examples
     --------

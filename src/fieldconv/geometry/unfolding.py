@@ -83,7 +83,7 @@ TALLY = np.dtype(
 
 @kernel
 def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
-    """Discs of some sources: the number of pairs of each, all pairs, and the tally of each source."""
+    """Return discs of some sources: the number of pairs of each, all pairs, the tally of each source."""
     reached, seen = np.empty(len(chart.vertices), REACHED), np.empty(len(chart.vertices), np.int64)
     for vertex in range(len(reached)):
         reached[vertex].distance, reached[vertex].settled = np.inf, False
@@ -246,7 +246,7 @@ def _send_light(  # type: ignore[no-untyped-def]
 
 @kernel
 def _go_along_edges(reached, seen, heap, tally):  # type: ignore[no-untyped-def]
-    """Stop all light, and let every vertex reached so far tell its neighbours along edges instead."""
+    """Stop all light, and go on along edges from every vertex reached so far."""
     tally.edges_only, tally.heap = True, 0
     for place in range(tally.seen):
         vertex = reached[seen[place]]

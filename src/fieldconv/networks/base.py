@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Head = Literal["labels", "classification", "descriptors", "vectors"]
-Preset = Literal["paper", "default", "tiny"]
+Preset = Literal["paper", "reproduce", "default", "tiny"]
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
@@ -39,6 +39,8 @@ class NetworkConfig:
         Farthest-point samples the network works on; None keeps every vertex.
     features : str
         Input features, see `SurfaceSettings`.
+    closed : bool
+        Close holes and open ends inside, see `SurfaceSettings`.
     in_channels : int or None
         Number of input features; None for as many as ``features`` has.
     """
@@ -54,6 +56,7 @@ class NetworkConfig:
     outputs: int = 8
     samples: int | None = None
     features: str = "xyz"
+    closed: bool = False
     in_channels: int | None = None
 
     def __post_init__(self) -> None:
@@ -143,7 +146,9 @@ class Network(nn.Module):
     reads: ClassVar[tuple[str, ...] | None] = None
     """The tensors of a surface that ``forward`` reads; None for all but the way back to the mesh."""
     recipe: ClassVar[Mapping[str, Any]] = {}
-    """Training settings of the paper that introduced it, where they differ from a task's preset."""
+    """Training settings of the paper that introduced it, where they differ from `TrainingConfig`'s."""
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """The same by the name of a task, where the paper trained it otherwise for that."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -232,8 +237,9 @@ class Network(nn.Module):
         classes : int, optional
             Shape classes, part labels, values, or vertices of the template. Matching has none: there it is
             the descriptor length, 16 in the paper.
-        preset : "paper", "default" or "tiny"
-            The paper's numbers, the best measured ones, or a small network for tries and tests.
+        preset : "paper", "reproduce", "default" or "tiny"
+            The paper's text to the letter, what reaches its numbers, the best measured settings, or a small
+            network for tries and tests.
         **changes
             Any field of the network's settings.
         """

@@ -12,10 +12,15 @@ from torch import Tensor
 
 from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, natural_order
 from fieldconv.folders.own import OwnFolder
+from fieldconv.geometry.damage import Damaged
+from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
+    LETTER,
     MODERN,
     QUICK,
+    REPRODUCE,
+    REPRODUCED,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -44,7 +49,15 @@ class Classification(LabelTask):
     head = "classification"
     metrics = (Metric("accuracy"), Metric("confidence"))
     presets = {  # noqa: RUF012
-        "paper": Preset(training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),
+        "paper": Preset(
+            training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": {**_PAPER, **LETTER}}
+        ),
+        "reproduce": Preset(
+            training={**REPRODUCE, "epochs": 30},
+            surface={"radius": 0.2},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}},
+            like="paper",
+        ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
@@ -88,6 +101,10 @@ class Classification(LabelTask):
     def attach(self, surface: Surface, sample: Sample) -> None:
         """Put the class on a surface: ``y`` (1,)."""
         surface.y = torch.tensor([int(sample.target)])
+
+    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+        """Return the class: damage does not change it."""
+        return target
 
     # Learning and results
 

@@ -16,8 +16,11 @@ from fieldconv.networks.base import Network
 from fieldconv.surface.cache import default_folder
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
+    LETTER,
     MODERN,
     QUICK,
+    REPRODUCE,
+    REPRODUCED,
     Curves,
     EmbeddedShape,
     Evaluation,
@@ -80,8 +83,15 @@ class Correspondence(LabelTask):
         "paper": Preset(
             training={"epochs": 60},
             surface={"radius": 0.05},
-            networks={"fcnet": _PAPER, "hsn": _HSN},
+            networks={"fcnet": {**_PAPER, **LETTER}, "hsn": _HSN},
             vertices=5000,
+        ),
+        "reproduce": Preset(
+            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": 60},
+            surface={"radius": 0.05},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}, "hsn": _HSN},
+            vertices=5000,
+            like="paper",
         ),
         # Where every vertex counts, strongly reshaped copies are too hard to learn from (docs/ablations.md).
         "default": Preset(

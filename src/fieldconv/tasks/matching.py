@@ -49,8 +49,11 @@ from fieldconv.ops import squared_distances
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import joined
 from fieldconv.tasks.base import (
+    LETTER,
     MODERN,
     QUICK,
+    REPRODUCE,
+    REPRODUCED,
     Chunk,
     Curves,
     Decoded,
@@ -68,7 +71,6 @@ from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_reca
 from fieldconv.viz.colours import alike
 from fieldconv.viz.values import VertexValues
 
-FARTHEST = 20  # margins: squared distances beyond teach nothing, see `loss`
 _PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
 _SURFACE = {"radius": 0.1, "samples": 2048}
 
@@ -83,6 +85,8 @@ class MatchingConfig(TrainingConfig):
     """Squared distance beyond which descriptors of other points do not repel."""
     soft_negatives: float = 0.2
     """Pairs of other points attract with random weights up to this."""
+    farthest: float | None = 20.0
+    """Margins beyond which squared distances teach nothing; None for no limit, as in the paper."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,6 +96,8 @@ class MatchingConfig(TrainingConfig):
             raise ValueError(f"margin is {self.margin}; give a positive number")
         if not 0 <= self.soft_negatives < 1:
             raise ValueError(f"soft_negatives is {self.soft_negatives}; give a number from 0 to below 1")
+        if self.farthest is not None and not self.farthest >= 1:
+            raise ValueError(f"farthest is {self.farthest}; give a number from 1 up, or None for no limit")
 
 
 class Matching(Task):
@@ -128,7 +134,19 @@ class Matching(Task):
     )
     shapes_caption = "Grey to red: how far down the list of nearest descriptors the first right match is."
     presets = {  # noqa: RUF012
-        "paper": Preset(training={"epochs": 30}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048),
+        "paper": Preset(
+            training={"epochs": 30, "farthest": None},
+            surface=_SURFACE,
+            networks={"fcnet": {**_PAPER, **LETTER}},
+            vertices=2048,
+        ),
+        "reproduce": Preset(
+            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": 30},
+            surface=_SURFACE,
+            networks={"fcnet": {**_PAPER, **REPRODUCED}},
+            vertices=2048,
+            like="paper",
+        ),
         "default": Preset(
             training={**MODERN, "epochs": 10, "positives": 2048, "soft_negatives": 0.0},
             surface={**_SURFACE, "features": "hks"},
@@ -224,7 +242,9 @@ class Matching(Task):
         scene, model, weight = (chunk.extra[key] for key in ("scene", "model", "weight"))
         squared = squared_distances(outputs, scene, model)
         # On loose specks of a mesh vectors grow without bound; they must not be all that is learnt from.
-        losses = twin_loss(squared.clamp(max=FARTHEST * config.margin), weight, config.margin)
+        limit = None if config.farthest is None else config.farthest * config.margin
+        near = squared if limit is None else squared.clamp(max=limit)
+        losses = twin_loss(near, weight, config.margin)
         positive = squared.detach()[:, : config.positives]
         negative = squared.detach()[:, config.positives :]
         return losses.mean(1), (positive < negative).float().mean(1)

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from fieldconv.tasks.base.prediction import Prediction as Prediction
     from fieldconv.training.checkpoint import CheckpointError as CheckpointError
     from fieldconv.training.checkpoint import load as load
+    from fieldconv.training.comparison import Comparison as Comparison
+    from fieldconv.training.comparison import compare as compare
     from fieldconv.training.diagnose import TrainingError as TrainingError
     from fieldconv.training.evaluating import evaluate as evaluate
     from fieldconv.training.prediction import Match as Match
@@ -21,11 +23,13 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "CheckpointError": "checkpoint",
+        "Comparison": "comparison",
         "Machine": "settings",
         "Match": "prediction",
         "Prediction": "fieldconv.tasks.base.prediction",
         "RunSettings": "settings",
         "TrainingError": "diagnose",
+        "compare": "comparison",
         "evaluate": "evaluating",
         "load": "checkpoint",
         "match": "prediction",

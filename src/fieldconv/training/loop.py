@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ class Fit:
         Devices and processes.
     quiet : bool
         Print nothing.
+    each_epoch : callable, optional
+        Called with the row of each epoch.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Fit:
         about: dict[str, Any] | None = None,
         fabric: Fabric,
         quiet: bool = False,
+        each_epoch: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.fabric = fabric
         self.model, self.data, self.task, self.config = model, data, task, config
@@ -79,6 +83,7 @@ class Fit:
         self.out = Path(out) if out is not None else None
         self.about = about or {}
         self.quiet = quiet or not self.fabric.is_global_zero
+        self.each_epoch = each_epoch
         self.names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         self.wrapped, self.optimiser = self.fabric.setup(model, make_optimiser(model, config))
         self.average = MovingAverage(model, config.average) if config.average is not None else None
@@ -94,6 +99,7 @@ class Fit:
         self.shapes = [
             data,
             *(data.reshaped(number + 1, config.reshaping) for number in range(config.reshaped)),
+            *(data.damaged(number + 1, config.damaging) for number in range(config.damaged)),
         ]
 
     def run(self) -> list[dict[str, Any]]:
@@ -112,6 +118,8 @@ class Fit:
                 self._keep()
                 board.add({key: value for key, value in row.items() if key != "epoch"}, self.step)
                 progress.epoch(row)
+                if self.each_epoch is not None:
+                    self.each_epoch(row)
             if self.epoch < self.config.epochs:
                 progress.say(f"stopped early: no better validation for {self.config.patience} epochs")
         board.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
 from fieldconv.geometry.refine import refined
+from fieldconv.geometry.shapefile import load_shape
 from fieldconv.networks.base import Network
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices, check_rotations
@@ -36,6 +37,7 @@ def predict(
     samples: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
+    also: Sequence[str] = (),
 ) -> Prediction:
     """Apply a network to a mesh, or mesh file, of any resolution and quality.
 
@@ -43,6 +45,7 @@ def predict(
     ----------
     model : Network
     shape : Mesh or path
+        Also a file of points, which are joined to a mesh; see `fieldconv.geometry.shapefile.load_shape`.
     rotations : int
         Average over this many orientations of the shape: itself, and turned. Only networks that see
         positions differ between them.
@@ -52,9 +55,11 @@ def predict(
         Look at so many samples of the shape, instead of as many as the network learnt with.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
+    also : sequence of "obj", "glb" or "off"
+        Further formats of the coloured mesh, for programs that do not read PLY.
     """
     check_rotations(rotations)
-    mesh = shape if isinstance(shape, Mesh) else Mesh.load(shape)
+    mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
     usable, repair = _usable(mesh)
     found = _predict_usable(model, task, usable, rotations, descriptors, samples)
@@ -63,7 +68,9 @@ def predict(
     found = replace(found, mesh=mesh)
     if out is not None:
         about = {"run": model.source, "note": task.note(found)}
-        task.write(found, Path(out), name or mesh.name or "mesh", descriptors=descriptors, about=about)
+        name = name or mesh.name or "mesh"
+        task.write(found, Path(out), name, descriptors=descriptors, about=about)
+        _write_also(Path(out) / f"{name}.ply", also)
     return found
 
 
@@ -110,6 +117,7 @@ def match(
     samples: int | None = None,
     refine: bool = False,
     out: str | Path | None = None,
+    also: Sequence[str] = (),
 ) -> Match:
     """Map every vertex of A to B: by the nearest descriptor, or by way of the template.
 
@@ -125,6 +133,8 @@ def match(
         shapes that are nearly isometric.
     out : path, optional
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
+    also : sequence of "obj", "glb" or "off"
+        Further formats of the coloured meshes.
     """
     task = task_of(model)
     if type(task).correspond is Task.correspond:
@@ -134,7 +144,7 @@ def match(
             f"a network for {model.task or model.config.head} cannot match shapes; train one for "
             f"{' or '.join(sorted(able, reverse=True))}"
         )
-    meshes = [shape if isinstance(shape, Mesh) else Mesh.load(shape) for shape in (a, b)]
+    meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
     (one, repair_a), (two, repair_b) = (_usable(mesh) for mesh in meshes)
     first, second = (_predict_usable(model, task, mesh, 1, True, samples) for mesh in (one, two))
     for found_of, mesh in ((first, meshes[0]), (second, meshes[1])):
@@ -157,7 +167,7 @@ def match(
         points = None if points is None else np.where(lost[:, None], np.nan, points[new])
     found = Match(there.astype(np.int64), confidence, points)
     if out is not None:
-        _write_match(found, meshes, Path(out))
+        _write_match(found, meshes, Path(out), also)
     return found
 
 
@@ -222,7 +232,15 @@ def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
     return replace(found, descriptors=described, **moved._asdict())
 
 
-def _write_match(found: Match, meshes: list[Mesh], out: Path) -> None:
+def _write_also(path: Path, formats: Sequence[str]) -> None:
+    """Write a coloured PLY mesh in other formats, too; a task need not have written one."""
+    if formats and path.is_file():
+        mesh = replace(Mesh.load(path), vertex_data={})
+        for suffix in formats:
+            mesh.save(path.with_suffix(f".{suffix}"))
+
+
+def _write_match(found: Match, meshes: list[Mesh], out: Path, also: Sequence[str]) -> None:
     target, confidence = found.target, found.confidence
     write_array(out / "map.npy", target)
     if found.points is not None:
@@ -239,3 +257,5 @@ def _write_match(found: Match, meshes: list[Mesh], out: Path) -> None:
         out / f"{names[0]}.ply"
     )
     Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours).save(out / f"{names[1]}.ply")
+    for name in names:
+        _write_also(out / f"{name}.ply", also)

@@ -11,6 +11,7 @@ A run is a checkpoint folder (see `checkpoint`) with
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def train(
     machine: Machine | None = None,
     quiet: bool = False,
     settings: RunSettings | None = None,
+    each_epoch: Callable[[dict[str, Any]], None] | None = None,
     **changes: Any,
 ) -> list[dict[str, Any]]:
     """Train a network on a dataset; afterwards the network knows its task and classes, and can `predict`.
@@ -55,7 +57,7 @@ def train(
         What to learn from; prepared anew if it was not prepared the way the network needs it.
     validation : SurfaceDataset, optional
         To choose the best epoch by; if not given, a share of the data can be kept out for it.
-    preset : "paper", "default" or "tiny"
+    preset : "paper", "reproduce", "default" or "tiny"
         The recipe.
     config : TrainingConfig, optional
         The recipe itself, instead of a preset.
@@ -69,6 +71,8 @@ def train(
         Print nothing.
     settings : RunSettings, optional
         All that a run was started with, to be kept in ``out``.
+    each_epoch : callable, optional
+        Called at the end of each epoch with what is returned of it.
     **changes
         Any field of `TrainingConfig`, such as ``epochs=5``.
 
@@ -101,6 +105,7 @@ def train(
             resume=resume,
             fabric=fabric,
             quiet=quiet,
+            each_epoch=each_epoch,
             about=about(settings) if settings else {"training": recipe.to_dict(), "data": str(data.name)},
         )
         with only_one(out if fabric.is_global_zero else None):
@@ -112,7 +117,12 @@ def train(
 
 
 def train_from(
-    settings: RunSettings, out: str | Path, *, resume: bool = False, quiet: bool = False
+    settings: RunSettings,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    quiet: bool = False,
+    each_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Network:
     """Train as the settings say, into a run folder; return the network, on the CPU."""
     check_free(out, resume)
@@ -140,6 +150,7 @@ def train_from(
             machine=settings.machine,
             quiet=quiet,
             settings=settings,
+            each_epoch=each_epoch,
         )
     return model.to("cpu")
 

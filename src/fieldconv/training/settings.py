@@ -21,6 +21,8 @@ from fieldconv.training.finetune import settings_from
 FILE = "run.yaml"
 NETWORK = "fcnet"
 """The network that is trained if none is named."""
+PAPERS = ("paper", "reproduce")
+"""Presets whose radius is the paper's on any mesh."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +114,7 @@ class RunSettings:
         classes = parts["network"].pop("outputs", None) or kind.default_outputs or 1  # the data knows better
         source = DataSource.from_dict(parts["source"])
         free = "radius" in field_types(config) and "radius" not in parts["network"]
-        if source.data is None and preset != "paper" and free:  # creatures may be coarse
+        if source.data is None and preset not in PAPERS and free:  # creatures may be coarse
             parts["network"]["radius"] = kind.preset("default").radius_for(source.vertices)
         return cls(
             task=task,

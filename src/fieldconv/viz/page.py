@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -69,6 +70,31 @@ def section(title: str, inside: str, caption: str = "") -> str:
     """Return the HTML of a titled part of a page; ``inside`` is HTML, the others are plain text."""
     below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
     return f'<section class="part"><h2>{escape(title)}</h2>{below}{inside}</section>'
+
+
+def note(text: str) -> str:
+    """Return the HTML of a sentence that readers should not miss."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    marked: set[tuple[int, int]] | None = None,
+) -> str:
+    """Return the HTML of a table of plain texts; marked cells (row, column) stand out."""
+    top = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=strong' if (i, j) in (marked or ()) else ''}>{escape(str(cell))}</td>"
+            for j, cell in enumerate(row)
+        )
+        + "</tr>"
+        for i, row in enumerate(rows)
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def data_block(identifier: str, data: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from fieldconv.viz import figures, page, plots
 from fieldconv.viz.figures import epochs_of, split_history
 from fieldconv.viz.metric import Metric, metric_of
-from fieldconv.viz.page import section
+from fieldconv.viz.page import note, section, table
 from fieldconv.viz.run_folder import CurveTexts, Run, RunError, read_run, shape_panels
 from fieldconv.viz.uncertainty import FEWEST, majority, mean_interval
 from fieldconv.viz.viewer import views
@@ -140,10 +140,10 @@ def _task_name(run: Run) -> str:
 def _headline(run: Run) -> str:
     """The main numbers, and the published ones beside them."""
     if not run.metrics:
-        return _note("This run has not been evaluated: there are no results on test shapes yet.")
+        return note("This run has not been evaluated: there are no results on test shapes yet.")
     main, *_ = run.metrics
     cards = "".join(_card(run, key, main=key == main) for key in run.metrics)
-    notes = "".join(_note(text) for text in _warnings(run))
+    notes = "".join(note(text) for text in _warnings(run))
     return section("Results", f'<div class="cards">{cards}</div>{notes}{_published(run)}', _measured_on(run))
 
 
@@ -303,7 +303,7 @@ def _every_shape(run: Run) -> str:
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
     one, several = "The test shape", f"All {_count(len(shapes), _what(run))}, worst first"
-    return _folded(one if len(shapes) == 1 else several, _table(header, rows))
+    return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 
 def _cell(run: Run, key: str, value: Any) -> str:
@@ -316,7 +316,7 @@ def _settings(run: Run) -> str:
     if not run.settings:
         return ""
     rows = [[key, value] for key, value in run.settings.items()]
-    return _folded("Settings", _table(["setting", "value"], rows))
+    return _folded("Settings", table(["setting", "value"], rows))
 
 
 # --- several runs
@@ -359,7 +359,7 @@ def _metrics_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
     runs = {name: run for group in groups for name, run in group.items()}
     metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
     if not metrics:
-        return _note("None of these runs has been evaluated.")
+        return note("None of these runs has been evaluated.")
     tasks = list(dict.fromkeys(run.task for run in runs.values()))
     best_first = sorted(runs.items(), key=lambda item: (tasks.index(item[1].task), _main_goodness([item[1]])))
     each = _results_table({name: [run] for name, run in best_first}, metrics)
@@ -392,7 +392,7 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
         known = [metric.goodness(own.get(key)) for own in means]
         if metric.better is not None and len(set(known)) > 1:
             marked |= {(row, column) for row, value in enumerate(known) if value == max(known)}
-    return f'<div class="scroll">{_table(header, cells, marked=marked)}</div>'
+    return f'<div class="scroll">{table(header, cells, marked=marked)}</div>'
 
 
 def _group_name(group: Mapping[str, Run]) -> str:
@@ -436,8 +436,8 @@ def _differences(groups: Sequence[Mapping[str, Run]]) -> str:
         and not (seeds and key.split(".")[-1] == "seed")
     ]
     if not rows:
-        return _note("These runs have the same settings" + (" but for their seed." if seeds else "."))
-    inside = f'<div class="scroll">{_table(["setting", *columns], rows)}</div>'
+        return note("These runs have the same settings" + (" but for their seed." if seeds else "."))
+    inside = f'<div class="scroll">{table(["setting", *columns], rows)}</div>'
     return section("Settings that differ", inside)
 
 
@@ -497,29 +497,5 @@ def _folded(title: str, inside: str) -> str:
     return f'<details class="long">{head}<div class="scroll">{inside}</div></details>'
 
 
-def _note(text: str) -> str:
-    return f'<p class="note">{escape(text)}</p>'
-
-
 def _side_by_side(parts: Sequence[str]) -> str:
     return f'<div class="row">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
-
-
-def _table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    marked: set[tuple[int, int]] | None = None,
-) -> str:
-    """A table of plain texts; marked cells (row, column) stand out."""
-    top = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=strong' if (i, j) in (marked or ()) else ''}>{escape(str(cell))}</td>"
-            for j, cell in enumerate(row)
-        )
-        + "</tr>"
-        for i, row in enumerate(rows)
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

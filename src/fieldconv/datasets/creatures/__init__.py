@@ -135,7 +135,7 @@ def _pose(
 
 @lru_cache(maxsize=64)
 def template(species: str | int, vertices: int = 1000) -> CreatureSample:
-    """The species at rest, with a triangulation that is always the same.
+    """Return the species at rest, with a triangulation that is always the same.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def template(species: str | int, vertices: int = 1000) -> CreatureSample:
 
 
 def correspondence(sample: CreatureSample, template: CreatureSample) -> NDArray[np.int64]:
-    """For each vertex of ``sample`` the template vertex nearest at rest, (V,).
+    """Return, for each vertex of ``sample``, the template vertex nearest at rest, (V,).
 
     Nearest among those on the same side of the surface and on the same or a neighbouring bone, so that limbs
     which almost touch at rest, and the two sides of a fin, do not mix.

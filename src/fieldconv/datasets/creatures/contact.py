@@ -17,7 +17,7 @@ Index = NDArray[np.int64]
 
 
 def closest_approach(points: Array, faces: Faces, rest: Array, *, most: int = 1500) -> tuple[float, int, int]:
-    """The two nearest vertices that face each other and are far apart at rest, and their distance.
+    """Return the two nearest vertices that face each other and are far apart at rest, and their distance.
 
     Looks at ``most`` of the vertices. The distance is infinite if there are no two.
     """

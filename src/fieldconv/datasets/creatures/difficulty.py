@@ -61,7 +61,7 @@ DIFFICULTIES: dict[str, Difficulty] = {
 
 
 def named(difficulty: str | Difficulty) -> Difficulty:
-    """The level of that name; a Difficulty is given back as it is."""
+    """Return the level of that name; a Difficulty is returned as it is."""
     if isinstance(difficulty, Difficulty):
         return difficulty
     if difficulty not in DIFFICULTIES:
@@ -87,7 +87,7 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
 
 
 def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Array]:
-    """Do the damage to a posed mesh; give it and the rest positions of the vertices that are left."""
+    """Do the damage to a posed mesh; return it and the rest positions of the vertices that are left."""
     if difficulty.holes:
         done = damage.holes(mesh, rng, difficulty.holes, pieces=1.0)
         mesh, rest = done.mesh, rest[done.nearest]

@@ -16,7 +16,7 @@ Quaternion = Array
 
 
 def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
-    """Share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
+    """Return the share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
 
     From the root outwards a vertex's share is divided among a bone and the limbs that hang from it, by how
     near each is; then the shares spread along the surface, as heat does. So a vertex never follows a limb it
@@ -68,14 +68,14 @@ def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:
 
 
 def owners(skeleton: Skeleton, rest: Array) -> NDArray[np.int64]:
-    """The bone whose surface each point is on."""
+    """Return the bone whose surface each point is on."""
     return np.asarray(bone_distances(make_solid(skeleton), rest).argmin(axis=1), np.int64)
 
 
 def grow(
     skeleton: Skeleton, rest: Array, weights: Array, rng: np.random.Generator, strength: float
 ) -> tuple[Array, Array]:
-    """Change lengths and girths of the bones, left and right alike; give points and joint positions."""
+    """Change lengths and girths of the bones, left and right alike; return points and joint positions."""
     groups = sorted({bone.group for bone in skeleton.bones})
     drawn = {group: np.clip(rng.standard_normal(2), -2, 2) for group in groups}
     whole = 0.5 * np.clip(rng.standard_normal(2), -2, 2)
@@ -114,7 +114,7 @@ def _rotate(q: Quaternion, x: Array) -> Array:
 
 
 def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) -> Array:
-    """A rotation (unit quaternion) for every joint, within its limits times ``strength``."""
+    """Return a rotation (unit quaternion) for every joint, within its limits times ``strength``."""
     turns = np.zeros((len(skeleton), 4))
     turns[:, 0] = 1.0
     levels: list[list[float]] = []
@@ -153,7 +153,7 @@ def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
 
 
 def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, strength: float) -> Array:
-    """Draw poses, ever gentler, until no two limbs are deeper in one another than at rest."""
+    """Draw poses, each gentler than the last, until no two limbs are deeper in one another than at rest."""
     still = np.zeros((len(skeleton), 4))
     still[:, 0] = 1
     allowed = _depth(skeleton, *_chain(skeleton, joints, still)) + 0.25 * skeleton.radii.min(axis=1)

@@ -31,7 +31,7 @@ BLUR = 0.2  # normals are means over this share of the edge length, so that crea
 
 @kernel
 def split_edges(net: Net, solid: Solid, halves: Index, longest: float, most: int) -> int:
-    """Split edges above ``longest``, in the given order, at most ``most``; give their number."""
+    """Split edges above ``longest``, in the given order, at most ``most``; return their number."""
     done = 0
     distance = np.empty(len(solid.parent))
     for h in halves:
@@ -124,7 +124,7 @@ def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
 
 @kernel
 def longest_edge(solid: Solid, points: Array) -> Array:
-    """The edge length that still resolves the solid at each point; it grows away from thin bones."""
+    """Return the edge length that still resolves the solid at each point; it grows away from thin bones."""
     result = np.empty(len(points))
     distance = np.empty(len(solid.parent))
     for i in range(len(points)):

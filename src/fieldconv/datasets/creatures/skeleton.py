@@ -68,7 +68,7 @@ class Bone:
 
     @property
     def group(self) -> str:
-        """The name without side and number: left and right limbs grow alike."""
+        """Return the name without side and number: left and right limbs grow alike."""
         return self.name.split(".")[0].rstrip("0123456789")
 
 
@@ -95,7 +95,7 @@ class Skeleton:
         return len(self.bones)
 
     def subtree(self, bone: int) -> NDArray[np.bool_]:
-        """Which bones hang from ``bone``, itself included."""
+        """Return which bones hang from ``bone``, itself included."""
         inside = np.zeros(len(self), bool)
         inside[bone] = True
         for i in range(bone + 1, len(self)):
@@ -103,7 +103,7 @@ class Skeleton:
         return inside
 
     def without(self, removed: NDArray[np.bool_]) -> Skeleton:
-        """The skeleton that lacks the ``removed`` bones (whole subtrees)."""
+        """Return the skeleton that lacks the ``removed`` bones (whole subtrees)."""
         kept = np.flatnonzero(~removed)
         number = np.full(len(self) + 1, -1)
         number[kept] = np.arange(len(kept))

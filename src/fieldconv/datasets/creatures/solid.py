@@ -57,7 +57,7 @@ def make_solid(skeleton: Skeleton) -> Solid:
 
 @kernel
 def bone_distance(solid: Solid, b: int, x: float, y: float, z: float) -> float:
-    """Signed distance to one bone: exact across a round bone, to first order across a flat one."""
+    """Return the signed distance to one bone: exact across a round bone, to first order across a flat one."""
     frame = solid.frame[b]
     dx, dy, dz = x - solid.head[b, 0], y - solid.head[b, 1], z - solid.head[b, 2]
     along = dx * frame[0, 0] + dy * frame[0, 1] + dz * frame[0, 2]
@@ -81,7 +81,7 @@ def bone_distance(solid: Solid, b: int, x: float, y: float, z: float) -> float:
 
 @kernel
 def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
-    """f at a point; ``distance`` is scratch space, one number per bone."""
+    """Return f at a point; ``distance`` is scratch space, one number per bone."""
     bones = len(solid.parent)
     nearest = np.inf
     for b in range(bones):
@@ -114,7 +114,7 @@ def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
 def project(
     solid: Solid, point: Array, distance: Array, steps: int, reach: float
 ) -> tuple[float, float, float]:
-    """Move a point onto the surface by Newton steps, in place; give the normal, a mean over ``reach``."""
+    """Move a point onto the surface by Newton steps, in place; return the normal, a mean over ``reach``."""
     eps = 1e-6
     for _ in range(steps):
         x, y, z = point[0], point[1], point[2]
@@ -141,7 +141,7 @@ def project(
 
 @kernel
 def project_all(solid: Solid, points: Array, steps: int, reach: Array) -> Array:
-    """Move points onto the surface in place; give the normals."""
+    """Move points onto the surface in place; return the normals."""
     normals = np.empty_like(points)
     distance = np.empty(len(solid.parent))
     for i in range(len(points)):
@@ -152,7 +152,7 @@ def project_all(solid: Solid, points: Array, steps: int, reach: Array) -> Array:
 
 @kernel
 def bone_distances(solid: Solid, points: Array) -> Array:
-    """Distance of every point to every bone, (n, bones)."""
+    """Return the distance of every point to every bone, (n, bones)."""
     result = np.empty((len(points), len(solid.parent)))
     for i in range(len(points)):
         for b in range(len(solid.parent)):

@@ -14,6 +14,7 @@ Filter = Literal["offset", "real", "complex"]
 Spacing = Literal["linear", "equal_area"]
 Votes = Literal["vector", "magnitude"]
 Pooling = Literal["mean", "area"]
+InputScale = Literal["unit", "raw"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,9 @@ class FCNetConfig(NetworkConfig):
         Geodesic radius ε of the filters' support, at unit area.
     solver : "local" or "heat"
         Geodesic solver, see `SurfaceSettings`.
+    input_scale : "unit" or "raw"
+        Input features of each shape scaled to a mean square length of one, or as they are at unit area, as
+        in the paper.
     lift : "gradient" or "linear"
         Learned gradient (supplement B), or the plain linear lift.
     lift_channels : int
@@ -58,6 +62,9 @@ class FCNetConfig(NetworkConfig):
         Share dropped between those two dense layers.
     pooling : "mean" or "area"
         Mean over samples, as in the paper, or weighted by area; for classification.
+    class_bias : bool
+        Whether a learnt number is added to the score of each class, which the paper does not mention; for
+        classification.
 
     Examples
     --------
@@ -85,6 +92,7 @@ class FCNetConfig(NetworkConfig):
 
     radius: float = 0.2
     solver: Solver = "local"
+    input_scale: InputScale = "unit"
     lift: Lift = "gradient"
     lift_channels: int = 16
     width: int = 48
@@ -101,6 +109,7 @@ class FCNetConfig(NetworkConfig):
     dense: int = 256
     dropout: float = 0.5
     pooling: Pooling = "mean"
+    class_bias: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

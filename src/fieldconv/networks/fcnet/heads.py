@@ -94,16 +94,18 @@ class ClassificationHead(nn.Module):
 
     The paper uses "a global mean pool over the feature magnitudes to give a prediction" and names no layer
     after it, so the channels are the classes; only differences between scores count, so that none can be
-    negative takes nothing away.
+    negative takes nothing away. With ``class_bias`` a learnt number is added to each.
     """
 
     def __init__(self, config: FCNetConfig) -> None:
         super().__init__()
         self.conv = _field_conv(config, config.outputs)
         self.pooling = config.pooling
+        self.bias = nn.Parameter(torch.zeros(config.outputs)) if config.class_bias else None
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Return (shapes, outputs) scores of the vector field ``x``."""
         magnitude, _ = polar(self.conv(x, surface))
         weight = surface.area if self.pooling == "area" else torch.ones_like(surface.area)
-        return mean_per_shape(magnitude, weight, surface)
+        scores = mean_per_shape(magnitude, weight, surface)
+        return scores if self.bias is None else scores + self.bias

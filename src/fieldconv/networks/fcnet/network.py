@@ -17,6 +17,8 @@ from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
+POSITIONS = 0.28  # length of a position on a sphere of unit area, 1/√4π: that of raw inputs
+
 
 class FCNet(Network):
     """FCResNet blocks between a lift of scalar inputs to vectors and a head that returns to scalars.
@@ -54,7 +56,7 @@ class FCNet(Network):
             config.lift_channels,
             rings=config.rings,
             spacing=config.spacing,
-            input_length=1.0,  # see `features`
+            input_length=1.0 if config.input_scale == "unit" else POSITIONS,
         )
         widths = [config.lift_channels] + [config.width] * config.blocks
         self.blocks = nn.ModuleList(
@@ -88,10 +90,12 @@ class FCNet(Network):
     def features(self, surface: Surface) -> Tensor:
         """Return (n, width) complex: the vector field that the head receives.
 
-        The input features of each shape are scaled to a mean square length of one. At unit area, positions
-        are larger the thinner a shape is, and vectors grow with their square.
+        The input features of each shape are scaled to a mean square length of one, unless the config wants
+        them raw. At unit area, positions are larger the thinner a shape is, and vectors grow with their
+        square.
         """
-        x = self.lift(_scaled(self.inputs(surface), surface), surface)
+        scalars = self.inputs(surface)
+        x = self.lift(_scaled(scalars, surface) if self.config.input_scale == "unit" else scalars, surface)
         before = x
         for i, block in enumerate(self.blocks):
             x = block(x, surface)

@@ -159,7 +159,7 @@ def load_quads(typing: Any, array: Any, index: Any) -> Any:
         start = _address(context, builder, signature.args[0], args[0], args[1], group)
 
         def groups(first: int, step: int) -> Any:
-            """Every so many-th group from the first on, in one line."""
+            """Return every n-th group from the first on, as one line."""
             if step == line.lanes:
                 address = builder.gep(start, [ir.Constant(_INT, first)], source_etype=group)
                 return builder.load(address, align=array.dtype.bitwidth // 8, typ=group)

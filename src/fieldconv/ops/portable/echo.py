@@ -17,7 +17,7 @@ from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.direction import unit
 from fieldconv.ops.geometry import Geometry, kept
 
-CHUNK = {"cpu": 2**17}  # votes at a time: few enough to stay in the cache
+CHUNK = {"cpu": 2**15}  # votes at a time: few enough to stay in the cache
 CHUNK_ELSEWHERE = 2**22  # enough to keep a graphics card busy
 
 
@@ -96,11 +96,12 @@ class _Caster:
         *value, cos, sin = self.features.index_select(0, edges.sender[chosen]).chunk(self.parts + 2, dim=1)
         if self.parts == 2:
             real, imag = edges.carried[chosen, :1], edges.carried[chosen, 1:]
-            value = [real * value[0] - imag * value[1], imag * value[0] + real * value[1]]
+            turned = (imag * value[0]).addcmul_(real, value[1])
+            value = [(real * value[0]).addcmul_(imag, value[1], value=-1), turned]
         else:
             value = [edges.weight[chosen, None] * value[0]]
         east, north = (self.radial_samples * edges.seen[chosen]).chunk(2, dim=1)
-        x, y = east * cos + north * sin, north * cos - east * sin
+        x, y = (east * cos).addcmul_(north, sin), (north * cos).addcmul_(east, sin, value=-1)
         column, right = self._between(x)
         row, below = self._between(y)
         wide, high = (1 - 2 * x.abs()).clamp_(min=0), (1 - 2 * y.abs()).clamp_(min=0)
@@ -110,8 +111,8 @@ class _Caster:
 
     def _between(self, place: Tensor) -> tuple[Tensor, Tensor]:
         """Return the lower of the two pixels a place is between, and how far on to the next one it is."""
-        place = (place + (self.radial_samples + 0.5)).clamp_(0, self.side - 1)
-        pixel = place.floor().clamp_(max=self.side - 2)
+        place = (place + (self.radial_samples + 0.5)).clamp_(0, self.side - 1.001)
+        pixel = place.floor()
         return pixel, place.sub_(pixel)
 
 
@@ -124,7 +125,8 @@ def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tu
     caster = _Caster(value, u, geometry, radial_samples)
     side = caster.side
     pixels = torch.tensor(disc_cells(radial_samples)[:-1], device=x.device)
-    parts = [magnitude.new_empty(points, channels, len(pixels) + 1) for _ in value]
+    descriptors = magnitude.new_empty(points, channels, len(pixels) + 1)
+    images = x.new_empty(descriptors.shape if vector else (0, 0, 0))
     for receivers, edges, votes in caster:
         count = receivers.stop - receivers.start
         centre = votes.wide * votes.high
@@ -133,19 +135,21 @@ def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tu
         shares = {1: votes.right - both, side: votes.below - both, side + 1: both}
         shares[0] = 1 - votes.right - shares[side]
         receiver = caster.edges.receiver[edges] - receivers.start
-        for cast, result in zip(votes.parts, parts, strict=True):
+        sums = []
+        for cast in votes.parts:
             image = cast.new_zeros(count * channels * side * side)
             outside = cast * rest
             for step, share in shares.items():
                 image[step:].scatter_add_(0, votes.corner, (share * outside).flatten())
-            image = image.view(count, channels, side * side)
-            result[receivers, :, :-1] = image.index_select(2, pixels)
+            inside = image.view(count, channels, side * side).index_select(2, pixels)
             middle = cast.new_zeros(count, channels).index_add_(0, receiver, cast * centre)
-            result[receivers, :, -1] = middle
-    if not vector:
-        return parts[0], x.new_empty(0, 0, 0)
-    images = torch.complex(*parts)
-    return (images * unit(images).conj_physical()).real, images
+            sums.append(torch.cat([inside, middle[:, :, None]], dim=2))
+        if vector:
+            images[receivers] = found = torch.complex(*sums)
+            descriptors[receivers] = (found * unit(found).conj_physical()).real
+        else:
+            descriptors[receivers] = sums[0]
+    return descriptors, images
 
 
 def vote_backward(
@@ -164,11 +168,6 @@ def vote_backward(
     caster = _Caster(value, u, geometry, radial_samples)
     side = caster.side
     pixels = torch.tensor(disc_cells(radial_samples)[:-1], device=x.device)
-    if vector:
-        across = unit(image)
-        parts = [gradient * across.real, gradient * across.imag]
-    else:
-        parts = [gradient]
     sums = gradient.new_zeros(len(x), 2 * channels)  # by the length of x, and by its angle
     for receivers, edges, votes in caster:
         count = receivers.stop - receivers.start
@@ -179,10 +178,14 @@ def vote_backward(
         share_slope = torch.sign(votes.x).mul_(-2 * (wide > 0)).mul_(high).mul_(votes.y)
         share_slope -= torch.sign(votes.y).mul_(-2 * (high > 0)).mul_(wide).mul_(votes.x)
         along, about = torch.zeros_like(right), torch.zeros_like(right)
+        parts = [gradient[receivers]]
+        if vector:
+            way = unit(image[receivers])
+            parts = [parts[0] * way.real, parts[0] * way.imag]
         found = []
         for cast, coming in zip(votes.parts, parts, strict=True):
             picture = coming.new_zeros(count, channels, side * side)
-            picture[:, :, pixels] = coming[receivers, :, :-1]
+            picture[:, :, pixels] = coming[:, :, :-1]
             picture = picture.flatten()
             corners = [picture[step:].index_select(0, votes.corner) for step in (0, 1, side, side + 1)]
             upper, upper_right, lower, lower_right = (corner.view_as(right) for corner in corners)
@@ -191,7 +194,7 @@ def vote_backward(
             slope_x = upper_right + below * right_slope - left
             slope_y = left_slope + right * (right_slope - left_slope)
             here = left + right * slope_x
-            more = coming[receivers, :, -1].index_select(0, receiver) - here  # in the centre
+            more = coming[:, :, -1].index_select(0, receiver) - here  # in the centre
             here += share * more
             found.append(here)
             along += cast * here

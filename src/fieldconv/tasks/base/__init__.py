@@ -2,13 +2,24 @@
 
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.prediction import Decoded, Prediction
-from fieldconv.tasks.base.recipe import MODERN, QUICK, Preset, TrainingConfig
+from fieldconv.tasks.base.recipe import (
+    LETTER,
+    MODERN,
+    QUICK,
+    REPRODUCE,
+    REPRODUCED,
+    Preset,
+    TrainingConfig,
+)
 from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
 from fieldconv.viz.metric import Metric
 
 __all__ = [
+    "LETTER",
     "MODERN",
     "QUICK",
+    "REPRODUCE",
+    "REPRODUCED",
     "Chunk",
     "Curves",
     "Decoded",

@@ -61,6 +61,10 @@ class TrainingConfig:
     """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
     reshaping: float = 1.0
     """How strongly copies are reshaped: 1 changes thickness by a third and stretches by a fifth, or so."""
+    damaged: int = 0
+    """Copies of each mesh with holes, cuts, noise and other triangles, as scans have them; shown in turns."""
+    damaging: float = 1.0
+    """How strongly copies are damaged: 1 as poor scans are, see docs/damage.md."""
     validation: float = 0.0
     """Share of the training set that is kept out, to choose the best epoch by."""
     patience: int | None = None
@@ -80,10 +84,12 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
         if not 0 < self.drop <= 1:
             raise ValueError(f"drop is {self.drop}; give a number above 0 and up to 1")
-        if not 0 < self.reshaping <= 2:
-            raise ValueError(f"reshaping is {self.reshaping}; give a number above 0 and up to 2")
-        if self.reshaped < 0:
-            raise ValueError(f"reshaped is {self.reshaped}; give a whole number from 0 up")
+        for name in ("reshaping", "damaging"):
+            if not 0 < getattr(self, name) <= 2:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a number above 0 and up to 2")
+        for name in ("reshaped", "damaged"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 0 up")
         if self.weight_decay < 0:
             raise ValueError(f"weight_decay is {self.weight_decay}; give a number from 0 up")
         if self.clip is not None and not self.clip > 0:
@@ -132,12 +138,15 @@ class Preset:
         By the name of a network, fields of its settings.
     vertices : int
         Of the meshes for which the radius was chosen; on coarser ones it has to be larger.
+    like : str
+        Another preset, whose settings a network takes that says nothing about this one.
     """
 
     training: Mapping[str, Any] = field(default_factory=dict)
     surface: Mapping[str, Any] = field(default_factory=dict)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     vertices: int = 1000
+    like: str = ""
 
     def radius_for(self, vertices: int) -> float:
         """Return the radius for meshes of so many vertices: larger if they are coarser than those meant.
@@ -159,5 +168,11 @@ MODERN: Mapping[str, Any] = {
     "average": 0.99,
 }
 """What the default presets of all tasks have in common."""
+LETTER: Mapping[str, Any] = {"solver": "heat", "input_scale": "raw", "echo_votes": "magnitude"}
+"""What FCNet has in the paper's text and, for good reasons, not by default (docs/reproducing.md)."""
+REPRODUCE: Mapping[str, Any] = {**MODERN, "learning_rate": 0.005, "label_smoothing": 0.2}
+"""The schedule with which FCNet reaches the paper's numbers on the paper's inputs."""
+REPRODUCED: Mapping[str, Any] = {"input_scale": "raw", "class_bias": True}
+"""What FCNet has in these runs."""
 QUICK: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
 """The same for tries and tests."""

@@ -17,6 +17,7 @@ from fieldconv._checked import field_types
 from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.folders.labels import write_numbers
 from fieldconv.folders.own import OwnFolder, read_values
+from fieldconv.geometry.damage import Damaged, carry_vectors
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.base import Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
@@ -109,7 +110,8 @@ class Task:
     shapes_caption : str
         What a report says above the shapes it shows.
     presets : dict of str to Preset
-        The values of "default" and "tiny", and of "paper" if there is one.
+        The values of "default" and "tiny", and of "paper" and "reproduce" if there are such: the paper's text
+        to the letter, and what reaches its numbers.
     Config : type
         The class of its training settings; a task may have more fields.
     targets : tuple of str
@@ -184,7 +186,7 @@ class Task:
         settings |= {key: value for key, value in chosen.surface.items() if key in known}
         for name in (*_ancestry(kind), network):
             settings |= chosen.networks.get(name, {})
-        settings |= kind.presets.get(preset, {})
+        settings |= kind.presets.get(preset, kind.presets.get(chosen.like, {}))
         if classes is not None:
             settings["outputs"] = classes
         elif self.default_outputs is not None:
@@ -231,6 +233,14 @@ class Task:
         )
         surface.vertex_y = torch.from_numpy(target.astype(kind))
         surface.y = surface.vertex_y[surface.sample]
+
+    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+        """Return the target of a mesh for the damaged mesh that was made of it: by default what `carry` says.
+
+        Tangent vectors are turned into the new frames.
+        """
+        target = np.asarray(target)
+        return carry_vectors(target, mesh, damage) if np.iscomplexobj(target) else damage.carry(target)
 
     def outputs(self, data: Any) -> int | None:
         """Return how many outputs the network must have for a dataset; None if that is free."""

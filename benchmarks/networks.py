@@ -1,0 +1,129 @@
+"""Time of a training step and of preparation, networks side by side on one mesh of 5,000 vertices.
+
+    python benchmarks/networks.py [--rounds 9] [--busy] [--vertices 5000] [--parts]
+
+The paper's correspondence network against DiffusionNet (four blocks, 128 eigenfunctions) of width 128 and
+256, all with heat kernel signatures as input and a class for each of 5,000 template vertices. The networks
+take turns; each ratio is the median over rounds of the ratio within a round, so that what else the machine
+does falls on all of them alike. --busy counts processor time instead of time on the clock. --parts shows
+where FCNet's step goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the command line does, before torch is loaded
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from fieldconv import Surface, keep_freed_memory
+from fieldconv.datasets.creatures import make_creature
+from fieldconv.networks import network_named
+from fieldconv.tasks.base.cross_entropy import cross_entropy
+
+CLASSES = 5000
+NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "diffusionnet, width 128": ("diffusionnet", {"width": 128}),
+    "diffusionnet, width 256": ("diffusionnet", {"width": 256}),
+    "fcnet": ("fcnet", {}),
+}
+console = Console(width=110)
+
+
+def prepared(mesh: Any, name: str, changes: dict[str, Any]) -> tuple[Any, Callable[[], Surface]]:
+    """A network for 5,000 classes, and how to prepare the mesh for it."""
+    torch.manual_seed(0)
+    network = network_named(name).for_task(
+        "correspondence", classes=CLASSES, preset="reproduce", features="hks", **changes
+    )
+    settings = network.surface_settings().to_dict()
+    return network.train(), lambda: Surface.from_mesh(mesh, **settings)
+
+
+def step_of(network: Any, surface: Surface) -> Callable[[], None]:
+    """One step of Adam on a cross entropy, as training does it."""
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-4, fused=True)
+    target = torch.randint(CLASSES, (surface.num_nodes,), generator=torch.Generator().manual_seed(0))
+
+    def step() -> None:
+        cross_entropy(network(surface), target).mean().backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+    return step
+
+
+def in_turns(
+    jobs: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float]
+) -> dict[str, np.ndarray]:
+    """Seconds of each job in each round; a first round is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for number in range(rounds + 1):
+        for name, job in jobs.items():
+            began = clock()
+            job()
+            if number:
+                seconds[name].append(clock() - began)
+    return {name: np.array(own) for name, own in seconds.items()}
+
+
+def show(title: str, seconds: dict[str, np.ndarray], base: str) -> None:
+    table = Table("network", "ms, median", f"times {base}", title=title, title_justify="left")
+    for name, own in seconds.items():
+        ratio = np.median(own / seconds[base])
+        table.add_row(name, f"{1000 * np.median(own):.0f}", f"{ratio:.2f}")
+    console.print(table)
+
+
+def parts(network: Any, surface: Surface, rounds: int) -> None:
+    """Where the time of a step goes, by operation."""
+    step, spent = step_of(network, surface), defaultdict(float)
+    step()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in range(rounds):
+            step()
+    for event in profile.key_averages():
+        spent[event.key] += event.self_cpu_time_total / 1000 / rounds
+    table = Table("operation", "ms a step", title="FCNet's step", title_justify="left")
+    for key, milliseconds in sorted(spent.items(), key=lambda item: -item[1])[:25]:
+        table.add_row(key, f"{milliseconds:.1f}")
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--vertices", type=int, default=5000)
+    parser.add_argument("--busy", action="store_true", help="count processor time")
+    parser.add_argument("--parts", action="store_true", help="where FCNet's step goes")
+    options = parser.parse_args()
+    clock = time.process_time if options.busy else time.perf_counter
+    keep_freed_memory()
+    mesh = make_creature("quadruped", 0, vertices=options.vertices).mesh
+    steps, preparations = {}, {}
+    for title, (name, changes) in NETWORKS.items():
+        network, prepare = prepared(mesh, name, changes)
+        surface = prepare()
+        steps[title] = step_of(network, surface)
+        if "256" not in title:  # prepared as for width 128
+            preparations[title] = prepare
+        if options.parts and name == "fcnet":
+            parts(network, surface, 3)
+    base = next(iter(NETWORKS))
+    show("Training step", in_turns(steps, options.rounds, clock), base)
+    show("Preparation, without a cache", in_turns(preparations, min(options.rounds, 5), clock), base)
+
+
+if __name__ == "__main__":
+    main()

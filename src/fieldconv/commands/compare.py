@@ -1,0 +1,93 @@
+"""`fieldconv compare`: several networks on the same footing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from fieldconv.commands.options import given, group_of, options_of
+from fieldconv.commands.results import printed_warnings
+
+
+def compare_for(words: list[str]) -> Callable[..., int]:
+    """Return the command, whose options for the data are the fields of `DataSource`."""
+    from fieldconv.datasets.source import DataSource
+
+    data_options = options_of("data", DataSource, vars(DataSource()))
+
+    def compare(
+        *,
+        networks: str,
+        out: Path,
+        task: str | None = None,
+        seeds: int = 3,
+        recipe: Literal["common", "own"] = "common",
+        preset: str = "default",
+        epochs: int | None = None,
+        budget: float | None = None,
+        features: str | None = None,
+        samples: int | None = None,
+        threads: int | None = None,
+        data_: Any = data_options(),  # noqa: B008
+    ) -> int:
+        """Train and measure networks on the same data, splits and inputs; one report of all.
+
+        The report has accuracies (mean ± standard deviation over seeds), parameters, time and memory of a
+        step, time of preparation, curves of all networks in one plot, and whether differences are more than
+        chance. Started again, it goes on where it stopped; networks and seeds may be added.
+
+        $ fieldconv compare --networks fcnet,hsn,diffusionnet --out FOLDER
+        $ fieldconv compare --data SHREC11 --networks fcnet,hsn --recipe own --seeds 3 --out FOLDER
+        $ fieldconv compare --data FAUST --networks fcnet,acscnn --budget 30 --features xyz --out FOLDER
+
+        Args:
+            networks: Names of networks, with commas between; `fieldconv train` lists them.
+            out: Folder for the runs, the report, tables as CSV and figures for print.
+            task: What the data is for, if the folder does not show it; segmentation of embedded creatures.
+            seeds: Runs of each network; run k has seed k, and split k where the data has none of its own.
+            recipe: One recipe for all, that of the preset, or each network's own of its paper.
+            preset: Sizes and inputs of the networks, and the common recipe.
+            epochs: Of every network, instead of the recipe's.
+            budget: Minutes of training for each run, instead of a number of epochs.
+            features: Input of every network, instead of the preset's.
+            samples: Samples on each mesh, instead of what the preset has for each network.
+            threads: CPU threads.
+            data_: Where the meshes come from.
+        """
+        from rich.console import Console
+        from rich.table import Table
+
+        from fieldconv.training.comparison import compare as run
+
+        changes = given(words, data_)
+        more = {"features": features, "samples": samples, "threads": threads}
+        changes |= {key: value for key, value in more.items() if value is not None}
+        with printed_warnings():
+            found = run(
+                [name.strip() for name in networks.split(",") if name.strip()],
+                out=out,
+                task=task,
+                seeds=seeds,
+                recipe=recipe,
+                preset=preset,
+                epochs=epochs,
+                budget=budget,
+                **changes,
+            )
+        metric = found.networks[0].metric
+        table = Table("network", "runs", metric.words, "parameters", "ms a step")
+        for network in found.networks:
+            table.add_row(
+                network.name,
+                str(len(network.runs)),
+                network.text(metric.key),
+                f"{network.parameters:,}",
+                f"{1000 * network.step:,.0f}",
+            )
+        Console().print(table)
+        print(f"Wrote {found.page}")
+        return 1 if found.failed else 0
+
+    compare.__annotations__["data_"] = group_of(data_options, "data")
+    return compare

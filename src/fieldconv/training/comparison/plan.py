@@ -1,0 +1,136 @@
+"""Which runs a comparison consists of, and with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from fieldconv._checked import field_types
+from fieldconv.datasets.source import DataSource
+from fieldconv.networks import network_named
+from fieldconv.networks.base import Network
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Task
+from fieldconv.training.settings import Machine, RunSettings
+
+Recipe = Literal["common", "own"]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One training run of a comparison.
+
+    Attributes
+    ----------
+    network : str
+    seed : int
+        Of the training, and of the split where the data has none of its own.
+    settings : RunSettings
+    """
+
+    network: str
+    seed: int
+    settings: RunSettings
+
+    @property
+    def folder(self) -> str:
+        """Name of its run folder."""
+        return f"{self.network}-seed-{self.seed}"
+
+
+def plan_runs(
+    task: str,
+    networks: Sequence[str],
+    *,
+    seeds: int = 3,
+    recipe: Recipe = "common",
+    preset: str = "default",
+    changes: Mapping[str, Any] | None = None,
+) -> list[PlannedRun]:
+    """Return the runs of a comparison, network by network.
+
+    Parameters
+    ----------
+    task : str
+    networks : sequence of str
+        Names of networks.
+    seeds : int
+        Runs of each network. All networks see the same splits: run k has seed k and split k.
+    recipe : "common" or "own"
+        Train every network as the preset says, or each as its own paper did.
+    preset : str
+        Sizes and inputs of the networks, and the common recipe.
+    changes : mapping
+        Any setting of the data, the networks or the training, as options of ``fieldconv train``. A network
+        that has no such setting goes without, if another one has it.
+
+    Examples
+    --------
+    >>> runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=2, recipe="own", preset="tiny")
+    >>> [(run.folder, run.settings.training.learning_rate) for run in runs[1:3]]
+    [('fcnet-seed-1', 0.005), ('diffusionnet-seed-0', 0.001)]
+    """
+    if recipe not in get_args(Recipe):
+        raise ValueError(f"recipe is {recipe!r}; choose common or own")
+    if seeds < 1:
+        raise ValueError(f"seeds is {seeds}; give a whole number from 1 up")
+    if not networks:
+        raise ValueError("no networks to compare; name at least one")
+    twice = [name for name in dict.fromkeys(networks) if list(networks).count(name) > 1]
+    if twice:
+        raise ValueError(f"the network {twice[0]} is named twice")
+    kind = task_named(task)
+    settings = {name: _settings(kind, name, recipe, preset, changes or {}, networks) for name in networks}
+    first = next(iter(settings.values())).source.split_seed
+    return [
+        PlannedRun(name, seed, _with_seed(own, seed, first + seed))
+        for name, own in settings.items()
+        for seed in range(own.training.seed, own.training.seed + seeds)
+    ]
+
+
+def own_recipe(task: Task, network: type[Network]) -> dict[str, Any]:
+    """Return all training settings of the paper that introduced a network, for a task.
+
+    A network that names none, as FCNet, has the preset that reaches its paper's numbers.
+    """
+    published = {**network.recipe, **network.recipes.get(task.name, {})}
+    if not published:
+        published = dict(task.preset("reproduce" if "reproduce" in task.presets else "default").training)
+    return {**task.Config().to_dict(), **published}
+
+
+def with_epochs(settings: RunSettings, epochs: int) -> RunSettings:
+    """Return the same with another number of epochs; a rate that falls in steps keeps its shape."""
+    training = settings.training
+    often = max(1, round(training.drop_every * epochs / training.epochs))
+    return replace(settings, training=training.changed(epochs=epochs, drop_every=often))
+
+
+def _settings(
+    task: Task,
+    name: str,
+    recipe: Recipe,
+    preset: str,
+    changes: Mapping[str, Any],
+    networks: Sequence[str],
+) -> RunSettings:
+    config = network_named(name).Config
+    given = dict(changes)
+    epochs = given.pop("epochs", None)
+    elsewhere = {field for other in networks for field in field_types(network_named(other).Config)}
+    known = {*field_types(config), *field_types(task.Config), *field_types(DataSource), *field_types(Machine)}
+    fitting = {key: value for key, value in given.items() if key in known or key not in elsewhere}
+    training = own_recipe(task, network_named(name)) if recipe == "own" else {}
+    settings = RunSettings.assemble(task.name, preset=preset, network=name, changes={**training, **fitting})
+    network_named(name)(settings.network)  # raises if it has no such head
+    return settings if epochs is None else with_epochs(settings, epochs)
+
+
+def _with_seed(settings: RunSettings, seed: int, split_seed: int) -> RunSettings:
+    return replace(
+        settings,
+        training=settings.training.changed(seed=seed),
+        source=replace(settings.source, split_seed=split_seed),
+    )

@@ -1,0 +1,274 @@
+"""One page, and figures for print, that compare networks over several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.viz import figures, page, plots
+from fieldconv.viz.metric import Metric
+from fieldconv.viz.page import note, section, table
+from fieldconv.viz.run_folder import CurveTexts, Run
+
+SURE = 0.05  # a difference that chance makes more rarely counts as one
+Floats = NDArray[np.float64]
+TEST = (
+    "Mean over the test shapes that both were tested on, each averaged over seeds, and the chance of a "
+    "difference at least as large if the two did equally well: paired randomisation test (random signs of "
+    "the shapes' differences, two-sided), with Holm's correction for all pairs. Bold: below 0.05."
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A network in a comparison: what it reached with each seed, and what it costs.
+
+    Attributes
+    ----------
+    name : str
+    runs : dict of int to Run
+        By seed.
+    parameters : int
+    preparation, step : float
+        Seconds to prepare a mesh, and of a training step.
+    memory : int or None
+        Bytes that a training step needs.
+    """
+
+    name: str
+    runs: Mapping[int, Run]
+    parameters: int
+    preparation: float
+    step: float
+    memory: int | None
+
+    @property
+    def metric(self) -> Metric:
+        """The main number."""
+        run = next(iter(self.runs.values()))
+        return run.metric(next(iter(run.metrics)))
+
+    def values(self, key: str) -> Floats:
+        """Return a number of each run."""
+        return np.array([run.metrics[key] for run in self.runs.values() if key in run.metrics])
+
+    def mean(self, key: str) -> float:
+        """Return the mean of a number over seeds."""
+        return float(np.mean(self.values(key)))
+
+    def text(self, key: str) -> str:
+        """Return mean ± standard deviation over seeds."""
+        values, metric = self.values(key), next(iter(self.runs.values())).metric(key)
+        if len(values) > 1:
+            return metric.text_with_spread(float(values.mean()), float(values.std(ddof=1)))
+        return metric.text(float(values[0]) if len(values) else None)
+
+    def shape_numbers(self) -> dict[str, dict[int, float]]:
+        """Return, for each test shape, the number by which it is judged with each seed."""
+        found: dict[str, dict[int, float]] = {}
+        for seed, run in self.runs.items():
+            key, seen = run.rank_by or "", dict[str, int]()
+            for shape in run.shapes:
+                name = str(shape.get("name"))
+                seen[name] = seen.get(name, 0) + 1
+                value = shape.get(key)
+                if value is not None:
+                    again = f" ({seen[name]})" if seen[name] > 1 else ""
+                    found.setdefault(name + again, {})[seed] = float(value)
+        return found
+
+    def curve(self) -> Floats | None:
+        """Return (k, 3) x, mean and standard deviation over seeds of the network's own curve, or None."""
+        own = [next(iter(run.curves.values())) for run in self.runs.values() if run.curves]
+        if not own or any(len(curve) != len(own[0]) for curve in own):
+            return None
+        heights = np.stack([curve[:, 1] for curve in own])
+        spread = heights.std(0, ddof=1) if len(own) > 1 else np.zeros(len(own[0]))
+        return np.stack([own[0][:, 0], heights.mean(0), spread], 1)
+
+    def baselines(self) -> dict[str, Floats]:
+        """Return (k, 2) curves that do not depend on the network, such as those of signatures."""
+        run = next(iter(self.runs.values()))
+        return dict(list(run.curves.items())[1:])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two networks differ on the same shapes.
+
+    Attributes
+    ----------
+    one, other : str
+        Names of the networks.
+    mean : float
+        Mean over shapes of the first one's number less the other's.
+    shapes : int
+    chance : float
+        That they do equally well and differ so much all the same, corrected for all pairs.
+    """
+
+    one: str
+    other: str
+    mean: float
+    shapes: int
+    chance: float
+
+
+def write_comparison(
+    out: str | Path,
+    *,
+    title: str,
+    caption: str,
+    networks: Sequence[Compared],
+    differences: Sequence[Difference],
+    failed: Mapping[str, str] | None = None,
+    figures: str | Path | None = None,
+) -> Path:
+    """Write the page of a comparison, and its curves for print.
+
+    Parameters
+    ----------
+    out : path
+        Page to write.
+    title, caption : str
+    networks : sequence of Compared
+        The best first.
+    differences : sequence of Difference
+    failed : mapping of str to str
+        Runs that were not finished, and why.
+    figures : path, optional
+        Folder for the curves as PNG and PDF.
+
+    Returns
+    -------
+    path
+        The page.
+    """
+    parts = [
+        page.heading(title, caption),
+        _results(networks),
+        *(note(f"{run} was not finished: {why}") for run, why in (failed or {}).items()),
+        _curves(networks),
+        _differences(networks, differences),
+        _training(networks),
+        _each_run(networks),
+    ]
+    if figures is not None:
+        write_curves(networks, figures)
+    html = page.page(title, "\n".join(filter(None, parts)), viewer=False, plotly=True)
+    return page.write(out, html)
+
+
+def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]:
+    """Write the curves of all networks in one plot, with a band of one standard deviation over seeds."""
+    drawn, texts = _drawn(networks), _texts(networks)
+    if not drawn:
+        return []
+    shares = all(np.nanmin(rows[:, 1]) >= 0 and np.nanmax(rows[:, 1]) <= 1 for rows in drawn.values())
+    figure = figures.lines(
+        {name: tuple(rows.T) for name, rows in drawn.items()},
+        x=texts.x,
+        y=texts.y,
+        percent=texts.percent,
+        limits=(None, (0.0, 1.01) if shares else None),
+    )
+    return list(figures.save_figure(figure, Path(folder) / "curves"))
+
+
+def _results(networks: Sequence[Compared]) -> str:
+    keys = list(dict.fromkeys(key for n in networks for run in n.runs.values() for key in run.metrics))
+    metric = {key: next(r.metric(key) for n in networks for r in n.runs.values()) for key in keys}
+    header = ["network", "runs", *(metric[key].words for key in keys)]
+    header += ["parameters", "ms a step", "memory of a step, MB", "ms to prepare a mesh"]
+    rows, marked = [], set()
+    for network in networks:
+        memory = "–" if network.memory is None else f"{network.memory / 1e6:,.0f}"
+        rows.append(
+            [
+                network.name,
+                str(len(network.runs)),
+                *(network.text(key) for key in keys),
+                f"{network.parameters:,}",
+                f"{1000 * network.step:,.0f}",
+                memory,
+                f"{1000 * network.preparation:,.0f}",
+            ]
+        )
+    for column, key in enumerate(keys, start=2):
+        good = [metric[key].goodness(n.mean(key) if len(n.values(key)) else None) for n in networks]
+        if metric[key].better is not None and len(set(good)) > 1:
+            marked |= {(row, column) for row, value in enumerate(good) if value == max(good)}
+    inside = f'<div class="scroll">{table(header, rows, marked=marked)}</div>'
+    return section("Results", inside, "Mean ± standard deviation over seeds; best first.")
+
+
+def _curves(networks: Sequence[Compared]) -> str:
+    drawn, texts = _drawn(networks), _texts(networks)
+    if not drawn:
+        return ""
+    pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in drawn.items()}
+    plot = plots.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent)
+    return section(texts.title, plot, texts.caption)
+
+
+def _drawn(networks: Sequence[Compared]) -> dict[str, Floats]:
+    """Curves of the networks (with a spread), and each baseline once."""
+    drawn = {n.name: rows for n in networks if (rows := n.curve()) is not None}
+    baselines: dict[str, Floats] = {}
+    for network in networks:
+        baselines |= {name: rows for name, rows in network.baselines().items() if name not in baselines}
+    return {**drawn, **baselines}
+
+
+def _texts(networks: Sequence[Compared]) -> CurveTexts:
+    return next(iter(networks[0].runs.values())).curve_texts
+
+
+def _differences(networks: Sequence[Compared], differences: Sequence[Difference]) -> str:
+    if not differences:
+        return ""
+    run = next(iter(networks[0].runs.values()))
+    judged = run.metric(run.rank_by or networks[0].metric.key)
+    rows, marked = [], set()
+    for place, found in enumerate(differences):
+        points = judged.style == "percent"
+        size = f"{100 * found.mean:+.1f} points" if points else f"{found.mean:+.4g}"
+        chance = "< 0.001" if found.chance < 0.001 else f"{found.chance:.3f}"
+        rows.append([f"{found.one} − {found.other}", size, str(found.shapes), chance])
+        if found.chance < SURE:
+            marked.add((place, 3))
+    inside = table(["pair", f"difference of {judged.words}", "shapes", "chance"], rows, marked=marked)
+    return section("Differences", inside, TEST)
+
+
+def _training(networks: Sequence[Compared]) -> str:
+    """Loss over epochs of every run."""
+    curves: dict[str, tuple[Any, Any]] = {}
+    colours = []
+    for place, network in enumerate(networks):
+        for seed, run in network.runs.items():
+            if "loss" in run.history:
+                curves[f"{network.name}, seed {seed}"] = (
+                    figures.epochs_of(run.history),
+                    run.history["loss"],
+                )
+                colours.append(place)
+    if not curves:
+        return ""
+    drawn = plots.lines(curves, x="epoch", y="training loss", whole=True, colours=colours)
+    return section("Training", drawn, "Runs of one network share a colour.")
+
+
+def _each_run(networks: Sequence[Compared]) -> str:
+    key = networks[0].metric.key
+    rows = [
+        [n.name, str(seed), run.metric(key).text(run.metrics.get(key)), run.folder.name]
+        for n in networks
+        for seed, run in n.runs.items()
+    ]
+    return section("Each run", table(["network", "seed", networks[0].metric.words, "folder"], rows))

@@ -1,0 +1,224 @@
+"""Comparisons of networks: the plan, the test of significance, runs that go on, tables and page."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fieldconv as fc
+from fieldconv.tasks.base import TrainingConfig
+from fieldconv.training.comparison.plan import plan_runs, with_epochs
+from fieldconv.training.comparison.results import differences_of
+from fieldconv.training.comparison.run import Comparison
+from fieldconv.training.comparison.significance import holm, paired_test
+from fieldconv.viz.comparison import Compared, write_curves
+from fieldconv.viz.run_folder import Run
+
+SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}
+NETWORKS = ["pointnet2", "diffusionnet"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("comparison")
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Comparison:
+    return fc.compare(NETWORKS, out=folder, seeds=2, epochs=1, **SMALL)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# The plan
+
+
+def test_all_networks_see_the_same_splits_and_inputs() -> None:
+    runs = plan_runs("segmentation", ["fcnet", "hsn", "diffusionnet"], seeds=3, changes={"features": "xyz"})
+    assert len(runs) == 9
+    for seed in range(3):
+        own = [run for run in runs if run.seed == seed]
+        assert {run.settings.source.split_seed for run in own} == {seed}
+        assert {run.settings.training.seed for run in own} == {seed}
+        assert {run.settings.network.features for run in own} == {"xyz"}
+        assert len({str(run.settings.training) for run in own}) == 1  # the common recipe
+
+
+def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
+    [run] = plan_runs("segmentation", ["diffusionnet"], seeds=1, recipe="own")
+    training = run.settings.training
+    assert (training.learning_rate, training.epochs, training.drop_every, training.drop) == (
+        0.001,
+        200,
+        50,
+        0.5,
+    )
+    assert training.clip is None
+    assert training.average is None
+    assert training.reshaped == 0  # the preset's copies are not the paper's
+
+
+def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
+    runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radius": 0.3})
+    assert runs[0].settings.network.radius == 0.3  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="radios"):
+        plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radios": 0.3})
+
+
+def test_fewer_epochs_keep_the_shape_of_the_schedule() -> None:
+    [run] = plan_runs("segmentation", ["diffusionnet"], seeds=1, recipe="own")
+    short = with_epochs(run.settings, 20).training
+    assert (short.epochs, short.drop_every) == (20, 5)
+
+
+@pytest.mark.parametrize("names", [[], ["fcnet", "fcnet"], ["unheard_of"]])
+def test_wrong_networks(names: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"network"):
+        plan_runs("segmentation", names)
+
+
+# The test of significance
+
+
+@pytest.mark.parametrize("count", [4, 9, 40])
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_paired_test_is_scipys(count: int, shift: float) -> None:
+    values = np.random.default_rng(count).normal(shift, 1, count)
+    expected = stats.permutation_test(
+        (values,), np.sum, permutation_type="samples", n_resamples=20_000, random_state=1
+    ).pvalue
+    assert paired_test(values) == pytest.approx(expected, abs=1e-12 if count < 14 else 0.015)
+
+
+def test_paired_test_does_not_care_for_ties_or_signs() -> None:
+    assert paired_test([1, 1, -1, 0, 0]) == paired_test([-1, -1, 1]) == 1.0
+    assert paired_test([1.0] * 8) == 2 / 2**8
+
+
+def test_equal_networks_are_rarely_told_apart() -> None:
+    draw = np.random.default_rng(0)
+    chances = [paired_test(draw.normal(size=30), rounds=1000) for _ in range(300)]
+    assert 0.02 < np.mean(np.array(chances) < 0.05) < 0.09
+
+
+def test_holm_is_its_definition() -> None:
+    chances = np.random.default_rng(0).random(6).tolist()
+    ordered = sorted(chances)
+    for chance, corrected in zip(chances, holm(chances), strict=True):
+        place = ordered.index(chance)
+        assert corrected == pytest.approx(max(min(1, (6 - k) * ordered[k]) for k in range(place + 1)))
+
+
+# Runs
+
+
+def test_runs_are_measured_and_written(found: Comparison, folder: Path) -> None:
+    assert sorted(network.name for network in found.networks) == sorted(NETWORKS)
+    for network in found.networks:
+        assert sorted(network.runs) == [0, 1]
+        kept = [
+            json.loads((folder / f"{network.name}-seed-{k}/evaluation/metrics.json").read_text())["metrics"]
+            for k in (0, 1)
+        ]
+        accuracies = [one["accuracy"] for one in kept]
+        assert network.mean("accuracy") == pytest.approx(np.mean(accuracies))
+        spread = 100 * np.std(accuracies, ddof=1)
+        assert network.text("accuracy") == f"{100 * np.mean(accuracies):.1f} ± {spread:.1f} %"
+        assert network.parameters == fc.load(folder / f"{network.name}-seed-0").num_parameters
+        assert network.step > 0
+        assert network.preparation > 0
+    means = [network.mean("accuracy") for network in found.networks]
+    assert means == sorted(means, reverse=True)
+    assert found.page == folder / "report.html"
+    text = found.page.read_text(encoding="utf-8")
+    assert all(network.text("accuracy") in text for network in found.networks)
+    assert len(rows(folder / "runs.csv")) == 4
+    assert {row["name"] for row in rows(folder / "shapes.csv") if row["seed"] == "0"}
+
+
+def test_goes_on_where_it_stopped(found: Comparison, folder: Path) -> None:
+    """Only what is missing is trained; another call gives the same numbers; a third network may be added."""
+    missing = folder / "pointnet2-seed-1"
+    before = json.loads((missing / "evaluation" / "metrics.json").read_text(encoding="utf-8"))
+    stamp = (folder / "diffusionnet-seed-0" / "state.safetensors").stat().st_mtime_ns
+    for path in sorted(missing.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    again = fc.compare(NETWORKS, out=folder, seeds=2, epochs=1, **SMALL)
+    after = json.loads((missing / "evaluation" / "metrics.json").read_text(encoding="utf-8"))
+    assert after["metrics"] == before["metrics"]
+    assert (folder / "diffusionnet-seed-0" / "state.safetensors").stat().st_mtime_ns == stamp
+    assert again.differences == found.differences
+
+
+def test_other_settings_need_another_folder(found: Comparison, folder: Path) -> None:
+    with pytest.raises(ValueError, match="epochs"):
+        fc.compare(["pointnet2"], out=folder, seeds=1, epochs=2, **SMALL)
+
+
+def test_budget_is_as_many_epochs_as_fit(found: Comparison, folder: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "costs" / "pointnet2.json"
+    kept.parent.mkdir()
+    cost = json.loads((folder / "costs" / "pointnet2.json").read_text(encoding="utf-8"))
+    kept.write_text(json.dumps({**cost, "step": 1.0}), encoding="utf-8")
+    fc.compare(["pointnet2"], out=tmp_path, seeds=1, budget=0.1, **SMALL)
+    steps = 4 / TrainingConfig.for_task("segmentation", preset="tiny").batch  # of an epoch, a second each
+    assert len(rows(tmp_path / "pointnet2-seed-0" / "metrics.csv")) == 6 / steps
+    with pytest.raises(ValueError, match="either"):
+        fc.compare(["pointnet2"], out=tmp_path, budget=1, epochs=1)
+
+
+# Tables of made-up runs
+
+
+def made_up(name: str, numbers: dict[int, list[float]]) -> Compared:
+    at = np.linspace(0, 1, 5)
+    runs = {
+        seed: Run(
+            Path(name),
+            evaluation={
+                "metrics": {"accuracy": float(np.mean(own))},
+                "shapes": [{"name": f"shape {k}", "accuracy": value} for k, value in enumerate(own)],
+                "curves": {
+                    name: np.stack([at, at**seed], 1).tolist(),
+                    "HKS": np.stack([at, 1 - at], 1).tolist(),
+                },
+            },
+            description={"rank_by": "accuracy"},
+        )
+        for seed, own in numbers.items()
+    }
+    return Compared(name=name, runs=runs, parameters=1, preparation=1.0, step=1.0, memory=None)
+
+
+def test_differences_are_paired_over_shapes() -> None:
+    draw = np.random.default_rng(0)
+    numbers = {name: {1: draw.random(6), 2: draw.random(6)} for name in "abc"}
+    networks = [made_up(name, {k: v.tolist() for k, v in own.items()}) for name, own in numbers.items()]
+    found = differences_of(networks)
+    per_shape = {name: (own[1] + own[2]) / 2 for name, own in numbers.items()}
+    chances = holm([paired_test(per_shape[a] - per_shape[b]) for a, b in combinations("abc", 2)])
+    assert [d.mean for d in found] == pytest.approx(
+        [np.mean(per_shape[a] - per_shape[b]) for a, b in combinations("abc", 2)]
+    )
+    assert [d.chance for d in found] == pytest.approx(chances)
+
+
+def test_curves_of_all_networks_are_in_one_plot(tmp_path: Path) -> None:
+    networks = [made_up("fcnet", {1: [1.0], 2: [0.5]}), made_up("hsn", {1: [0.0], 2: [1.0]})]
+    curve = networks[0].curve()
+    assert curve is not None
+    at = np.linspace(0, 1, 5)
+    np.testing.assert_allclose(curve[:, 1], (at + at**2) / 2)
+    np.testing.assert_allclose(curve[:, 2], np.abs(at - at**2) / np.sqrt(2))
+    assert [path.name for path in write_curves(networks, tmp_path)] == ["curves.png", "curves.pdf"]
+    assert list(networks[0].baselines()) == ["HKS"]

@@ -15,7 +15,7 @@ import torch
 
 import fieldconv as fc
 from fieldconv.datasets.body_dataset import Bodies
-from fieldconv.tasks.template import Template
+from fieldconv.tasks.template_points import TemplatePoints
 from fieldconv.training.settings import Machine
 
 KEPT_OUT = 20
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=0.1)
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
-    task = Template()
+    task = TemplatePoints()
     kept_out = options.bodies - KEPT_OUT if options.kept_out is None else options.kept_out
     settings = task.network_config(fc.FCNetConfig, classes=1, features=options.features)
     to_surface = fc.ToSurface(**settings.surface_settings.to_dict())

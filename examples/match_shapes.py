@@ -23,7 +23,7 @@ def main(
     print(f"mean average precision {learnt:.2f}; of heat kernel signatures {heat:.2f}")
 
     scene, other = test.meshes(0)
-    target, confidence = fc.match(model, scene, other)
+    target, confidence, _ = fc.match(model, scene, other)
     print(f"the first vertex of the scene is vertex {target[0]} of the other, confidence {confidence[0]:.2f}")
     colours = position_colours(other.vertices)
     fc.Mesh(other.vertices, other.faces, vertex_colours=colours).save(out / "other.ply")

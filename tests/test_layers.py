@@ -30,6 +30,7 @@ ROOMS = (
     ("networks",),
     ("tasks",),
     ("datasets",),
+    ("models",),  # networks that come with the package
     ("training",),
     ("commands",),
     ("cli",),

@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": ("commands.evaluate:evaluate", "measure a trained network"),
     "predict": ("commands.predict:predict", "labels, classes or descriptors for new meshes"),
     "match": ("commands.match:match", "dense correspondence between two meshes"),
+    "models": ("commands.models:models", "the networks that come with the package"),
     "view": ("commands.view:view", "a 3-D page of meshes, labels, fields, discs, predictions"),
     "compare": ("commands.compare:compare", "several networks on the same data, on one page"),
     "report": ("commands.report:report", "one page of curves and pictures from one or several runs"),
@@ -38,6 +39,7 @@ examples:
   fieldconv info shape.obj --radius 0.2
   fieldconv train segmentation --data MESHES --out RUN
   fieldconv predict RUN new.stl --out RESULT
+  fieldconv predict bodies scan.ply --out RESULT
   fieldconv view RESULT/new.ply
 """
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from fieldconv.commands.options import Also, Run
-from fieldconv.commands.results import check_elsewhere
+from fieldconv.commands.results import check_elsewhere, printed_warnings
 
 
 def match(
@@ -19,6 +19,7 @@ def match(
     *,
     out: Path = Path("match"),
     samples: int | None = None,
+    refine: bool = False,
     also: tuple[Also, ...] = (),
 ) -> int:
     """Map every vertex of mesh A to a vertex of mesh B, and carry the colours of B over to A.
@@ -27,13 +28,16 @@ def match(
     and A with the colours of its matches.
 
     $ fieldconv match RUN a.obj b.obj --out RESULT
+    $ fieldconv match bodies a.ply b.obj --refine --out RESULT
 
     Args:
-        run: Run or checkpoint folder of a network for matching or correspondence.
+        run: Run or checkpoint folder of a network for matching or correspondence, or "bodies".
         a: Mesh file to map from.
         b: Mesh file to map to.
         out: Folder for the results.
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
+        refine: Make the map smooth with eigenfunctions, and write points.npy, where on B each vertex of A
+            belongs, inside triangles; for whole shapes of one kind.
         also: Further formats for the coloured meshes.
     """
     from fieldconv.training.checkpoint import load
@@ -41,7 +45,8 @@ def match(
     from fieldconv.training.prediction import match as apply
 
     check_elsewhere(out, [a, b])
-    target, confidence = apply(load(run), a, b, samples=samples, out=out, also=also)
+    with printed_warnings():
+        target, confidence, _ = apply(load(run), a, b, samples=samples, refine=refine, out=out, also=also)
     names = distinct([a.stem, b.stem])
     print(f"{len(target):,} vertices mapped, mean confidence {confidence.mean():.0%}, in {out}.")
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")

@@ -14,7 +14,7 @@ from fieldconv._checked import field_types
 
 Meshes = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="MESH [MESH ...]")]
 Also = Literal["obj", "glb", "off"]
-Run = Annotated[Path, tyro.conf.arg(metavar="RUN"), tyro.conf.Positional]
+Run = Annotated[Path, tyro.conf.arg(metavar="RUN|NAME"), tyro.conf.Positional]
 
 
 def options_of(

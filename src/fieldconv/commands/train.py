@@ -81,6 +81,7 @@ def train_for(words: list[str]) -> Callable[..., int]:
         *,
         out: Path,
         network: str = NETWORK,
+        finetune: str | None = None,
         preset: Any = "default",
         config: Path | None = None,
         resume: bool = False,
@@ -98,12 +99,15 @@ def train_for(words: list[str]) -> Callable[..., int]:
         $ fieldconv train segmentation --out RUN
         $ fieldconv train classification --data MESHES --preset paper --epochs 10 --out RUN
         $ fieldconv train segmentation --out RUN --resume
+        $ fieldconv train segmentation --data MESHES --finetune bodies --out RUN
         $ fieldconv train segmentation --devices 2 --strategy ddp --out RUN
 
         Args:
             task: What to learn.
             out: Folder for the network, its checkpoints, logs, results and report.
             network: The network to train; `fieldconv train` lists them.
+            finetune: Begin with the weights of this run, or of one that `fieldconv models` lists; the last
+                layer is a new one if the classes are others.
             preset: The paper's settings, the best measured ones, or a tiny network for trying.
             config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
             resume: Go on where the run in --out stopped, with its settings; the result is as if it had not.
@@ -122,6 +126,7 @@ def train_for(words: list[str]) -> Callable[..., int]:
             out,
             changes,
             network=chosen.get("--network"),
+            finetune=finetune,
             preset=chosen.get("--preset"),
             config=config,
             resume=resume,
@@ -145,6 +150,7 @@ def run(
     changes: dict[str, Any],
     *,
     network: str | None = None,
+    finetune: str | None = None,
     preset: str | None = None,
     config: Path | None = None,
     resume: bool = False,
@@ -163,7 +169,9 @@ def run(
             raise ValueError(
                 f"{out} holds no run to resume: it has no {FILE}; leave out --resume to begin one"
             )
-    settings = RunSettings.assemble(task, preset=preset, network=network, file=config, changes=changes)
+    settings = RunSettings.assemble(
+        task, preset=preset, network=network, finetune=finetune, file=config, changes=changes
+    )
     check_free(out, resume)
     keep_freed_memory()
     model = train_from(settings, out, resume=resume)

@@ -16,7 +16,7 @@ from fieldconv.datasets.bodies.parts import FINE_PARTS, PARTS
 from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
 from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.tasks.template import laid_out
+from fieldconv.tasks.template_points import laid_out
 
 
 class Bodies(SurfaceDataset):
@@ -24,7 +24,7 @@ class Bodies(SurfaceDataset):
 
     Parameters
     ----------
-    task : "template", "segmentation" or "correspondence"
+    task : "template-points", "segmentation" or "correspondence"
         Places on the template with parts at two levels, the eight parts, or vertices of the template.
     folder : path
         Where bodies are kept as files. Those that are not there are made, for which anny is needed.
@@ -35,13 +35,18 @@ class Bodies(SurfaceDataset):
 
     Examples
     --------
-    >>> data = Bodies("template", folder="bodies", seeds=range(10))  # doctest: +SKIP
+    >>> data = Bodies("template-points", folder="bodies", seeds=range(10))  # doctest: +SKIP
     >>> data[0].y.shape  # doctest: +SKIP
     torch.Size([512, 3])
     """
 
     def __init__(
-        self, task: str = "template", *, folder: str | Path, seeds: Iterable[int] = range(100), **options: Any
+        self,
+        task: str = "template-points",
+        *,
+        folder: str | Path,
+        seeds: Iterable[int] = range(100),
+        **options: Any,
     ) -> None:
         super().__init__(body_collection(task, Path(folder), seeds), **options)
 
@@ -83,7 +88,7 @@ class _Targets:
 
 # Task → what bodies have for it.
 _TARGETS = {
-    "template": _Targets(
+    "template-points": _Targets(
         (*PARTS, *FINE_PARTS), lambda body, folder: _template(folder).positions(body).astype(np.float32)
     ),
     "segmentation": _Targets(PARTS, lambda body, folder: body.labels, on_template=False),

@@ -59,7 +59,7 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
 
 
 def nearest_in_triangles(
-    points: ArrayLike, place: ArrayLike, faces: ArrayLike, tree: cKDTree | None = None
+    points: ArrayLike, place: ArrayLike, faces: ArrayLike, *, vertex: Ints | None = None
 ) -> tuple[Ints, Floats, Floats]:
     """Return the point nearest to each given one, inside the triangles at the nearest vertex; any dimension.
 
@@ -69,8 +69,8 @@ def nearest_in_triangles(
     place : (V, d)
         Of the vertices.
     faces : (F, 3)
-    tree : cKDTree, optional
-        Of ``place``, if it is at hand.
+    vertex : (n,) int64, optional
+        The vertex nearest to each point, if it is known.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def nearest_in_triangles(
     ([0, 0], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], [0.0, 1.0])
     """
     points, place, faces = np.asarray(points, float), np.asarray(place, float), np.asarray(faces)
-    vertex = (tree or cKDTree(place)).query(points)[1]
+    vertex = cKDTree(place).query(points)[1] if vertex is None else vertex
     around = np.argsort(faces.ravel(), kind="stable") // 3
     first = np.searchsorted(np.sort(faces.ravel()), np.arange(len(place) + 1))
     best = np.linalg.norm(points - place[vertex], axis=1) + 1e-9

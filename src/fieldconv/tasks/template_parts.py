@@ -10,12 +10,12 @@ from torch import Tensor
 
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import Decoded, Prediction, Task
-from fieldconv.tasks.template import Template
+from fieldconv.tasks.template_points import TemplatePoints
 from fieldconv.viz.values import VertexValues
 
 
-class TemplateParts(Template):
-    """What `Template` learns, answered as parts: the template's first level, with finer ones beside them."""
+class TemplateParts(TemplatePoints):
+    """What `TemplatePoints` learns, answered as parts: the template's first level, and finer ones."""
 
     name, about = "template-parts", "a part of a template at each vertex, with its place there"
 

@@ -25,6 +25,7 @@ from torch import Tensor
 from fieldconv import __version__
 from fieldconv._io import atomic_path, read_text, write_json, write_text
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.models import folder_of, shipped
 from fieldconv.networks import network_named
 from fieldconv.networks.base import Network
 
@@ -83,12 +84,16 @@ def _save(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None
 
 
 def load(source: str | Path) -> Network:
-    """Return the network in a run or checkpoint folder, or of that name on the Hugging Face hub.
+    """Return the network in a run or checkpoint folder, or of that name in the package or on the hub.
 
-    It is in evaluation mode, and knows its task, classes and how meshes are prepared for it.
+    It is in evaluation mode, and knows its task, classes and how meshes are prepared for it. The package has
+    "bodies" and "body-points" (`fieldconv.models`); other names are looked for on the Hugging Face hub.
     """
     folder = Path(source)
-    if not folder.is_dir():
+    own = shipped(source) if not (folder / CONFIG).is_file() else None
+    if own is not None:
+        folder = folder_of(own)
+    elif not folder.is_dir():
         folder = _download(str(source))
     config = read_config(folder)
     model = _built(folder, config)
@@ -109,7 +114,9 @@ def load(source: str | Path) -> Network:
         first = str(error).splitlines()[1].strip() if "\n" in str(error) else str(error)
         raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first[:300]}") from None
     model.task, model.class_names = config["task"], tuple(config["class_names"])
-    model.source = folder.resolve().name
+    if own is not None:
+        model.task = own.task
+    model.source = folder.resolve().name if own is None else str(source)
     density = config.get("density")
     model.density = density if isinstance(density, int) and density > 0 else None
     if (folder / TEMPLATE).is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
 from fieldconv.geometry.oddities import oddities
+from fieldconv.geometry.refine import refined
 from fieldconv.geometry.shapefile import load_shape
 from fieldconv.networks.base import Network
 from fieldconv.surface.surface import Surface
@@ -100,10 +102,13 @@ class Match(NamedTuple):
         Vertex of B for each vertex of A.
     confidence : (V_A,) float64
         e^{−d/0.1}, where d is how far from itself a vertex arrives that is mapped to B and back.
+    points : (V_A, 3) float64 or None
+        Where on B each vertex of A belongs, inside triangles: of refined maps.
     """
 
     target: NDArray[np.int64]
     confidence: NDArray[np.float64]
+    points: NDArray[np.float64] | None = None
 
 
 def match(
@@ -112,6 +117,7 @@ def match(
     b: Shape,
     *,
     samples: int | None = None,
+    refine: bool = False,
     out: str | Path | None = None,
     also: Sequence[str] = (),
 ) -> Match:
@@ -124,6 +130,9 @@ def match(
     a, b : Mesh or path
     samples : int, optional
         Look at so many samples of each shape, instead of as many as the network learnt with.
+    refine : bool
+        Make the map smooth with the eigenfunctions of both shapes (`fieldconv.geometry.refine`); for whole
+        shapes that are nearly isometric.
     out : path, optional
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
     also : sequence of "obj", "glb" or "off"
@@ -131,7 +140,8 @@ def match(
     """
     task = task_of(model)
     if type(task).correspond is Task.correspond:
-        able = [other.name for other in all_tasks() if type(other).correspond is not Task.correspond]
+        kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]
+        able = [kind.name for kind in kinds if kind.correspond is not Task.correspond]
         raise ValueError(
             f"a network for {model.task or model.config.head} cannot match shapes; train one for "
             f"{' or '.join(sorted(able, reverse=True))}"
@@ -139,7 +149,15 @@ def match(
     meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
     (one, repair_a), (two, repair_b) = (_usable(mesh) for mesh in meshes)
     first, second = (_predict_usable(model, task, mesh, 1, True, samples) for mesh in (one, two))
+    for found_of, mesh in ((first, meshes[0]), (second, meshes[1])):
+        if note := task.note(found_of):
+            warnings.warn(f"{mesh.name or 'mesh'}: {note}", stacklevel=2)
     there, back = task.correspond(first, second), task.correspond(second, first)
+    points = None
+    if refine:
+        there, triangle, weights = refined(one, two, there)
+        back = refined(two, one, back).target
+        points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
     positions = one.normalised().vertices
     away = np.linalg.norm(positions - positions[back[there]], axis=1)
     confidence = np.exp(-away / SURE)
@@ -148,7 +166,8 @@ def match(
     if repair_a is not None:
         new, lost = repair_a.new_vertex, repair_a.new_vertex < 0
         there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
-    found = Match(there.astype(np.int64), confidence)
+        points = None if points is None else np.where(lost[:, None], np.nan, points[new])
+    found = Match(there.astype(np.int64), confidence, points)
     if out is not None:
         _write_match(found, meshes, Path(out), also)
     return found
@@ -224,8 +243,10 @@ def _write_also(path: Path, formats: Sequence[str]) -> None:
 
 
 def _write_match(found: Match, meshes: list[Mesh], out: Path, also: Sequence[str]) -> None:
-    target, confidence = found
+    target, confidence = found.target, found.confidence
     write_array(out / "map.npy", target)
+    if found.points is not None:
+        write_array(out / "points.npy", found.points)
     rows = zip(range(len(target)), target.tolist(), (f"{c:.4f}" for c in confidence), strict=True)
     write_csv(out / "map.csv", ["vertex", "match", "confidence"], rows)
     colours = meshes[1].vertex_colours

@@ -23,7 +23,8 @@ from fieldconv.networks import network_named
 from fieldconv.networks.base import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
-from fieldconv.training.checkpoint import STATE, read_config
+from fieldconv.training.checkpoint import STATE, load, read_config
+from fieldconv.training.finetune import start_from
 from fieldconv.training.fit import adopt, check_fit, divided, prepared_for
 from fieldconv.training.lock import only_one
 from fieldconv.training.loop import Fit
@@ -138,6 +139,8 @@ def train_from(
     with own_randomness():
         torch.manual_seed(settings.training.seed)
         model = network_named(settings.network_name)(settings.network)
+        if settings.finetune is not None:
+            start_from(model, load(settings.finetune))
         train(
             model,
             data,

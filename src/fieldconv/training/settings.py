@@ -15,6 +15,8 @@ from fieldconv.networks import network_named
 from fieldconv.networks.base import NetworkConfig
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
+from fieldconv.training.checkpoint import load
+from fieldconv.training.finetune import settings_from
 
 FILE = "run.yaml"
 NETWORK = "fcnet"
@@ -63,6 +65,7 @@ class RunSettings:
     task: str
     preset: str
     network_name: str = NETWORK
+    finetune: str | None = None
     source: DataSource = field(default_factory=DataSource)
     network: NetworkConfig
     training: TrainingConfig
@@ -75,11 +78,20 @@ class RunSettings:
         *,
         preset: str | None = None,
         network: str | None = None,
+        finetune: str | None = None,
         file: str | Path | None = None,
         changes: Mapping[str, Any] | None = None,
     ) -> RunSettings:
-        """Return the preset, changed by the file, changed by ``changes``, which are fields of any part."""
+        """Return the preset, changed by the file, changed by ``changes``, which are fields of any part.
+
+        With ``finetune``, a run or the name of a network to begin with, the network's settings are its own.
+        """
         content = read_settings(file) if file is not None else {}
+        finetune = finetune or content.get("finetune")
+        begin: dict[str, Any] = {}
+        if finetune is not None:
+            base = load(finetune)
+            network, begin = base.name, settings_from(base)
         if content.get("task", task) != task:
             raise ValueError(f"{file} is for {content['task']}, not {task}")
         preset = preset or content.get("preset", "default")
@@ -96,7 +108,7 @@ class RunSettings:
         for part, known in kinds.items():
             given = content.get(part, {}) if part != "network" or name == _network_of(content) else {}
             own = {key: left.pop(key) for key in list(left) if key in field_types(known)}
-            parts[part] = {**given, **own}
+            parts[part] = {**(begin if part == "network" else {}), **given, **own}
         if left:
             raise ValueError(f"unknown setting {sorted(left)[0]!r}")
         classes = parts["network"].pop("outputs", None) or kind.default_outputs or 1  # the data knows better
@@ -108,6 +120,7 @@ class RunSettings:
             task=task,
             preset=preset,
             network_name=name,
+            finetune=finetune,
             source=source,
             network=kind.network_config(
                 config, network=name, classes=classes, preset=preset, **parts["network"]
@@ -128,6 +141,7 @@ class RunSettings:
             "task": self.task,
             "preset": self.preset,
             "network_name": self.network_name,
+            "finetune": self.finetune,
             "source": self.source.to_dict(),
             "network": self.network.to_dict(),
             "training": self.training.to_dict(),
@@ -141,7 +155,7 @@ class RunSettings:
         write_text(path, yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
 
 
-WHOLE = ("task", "preset", "network_name")
+WHOLE = ("task", "preset", "network_name", "finetune")
 PARTS = ("source", "network", "training", "machine")
 
 

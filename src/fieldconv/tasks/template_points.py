@@ -58,7 +58,7 @@ _NETWORK = {
 }
 
 
-class Template(Task):
+class TemplatePoints(Task):
     """A place on a template at each vertex, and the parts that the template has there.
 
     The template is laid out in a space where straight distances are nearly geodesic (`geodesic_embedding`,
@@ -67,7 +67,7 @@ class Template(Task):
     is its answer. So there are no thousands of scores, and the answers lie between vertices.
     """
 
-    name, about = "template", "a point of a template at each vertex, with its parts"
+    name, about = "template-points", "a point of a template at each vertex, with its parts"
     layout = (
         "Beside each mesh a .npy file has, for each vertex, its position on template.ply: (V, 3), NaN where\n"
         "there is none. Integer properties label_0, label_1 … of the template's vertices are its parts."
@@ -231,9 +231,9 @@ class Template(Task):
     def points(self, found: Prediction) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return triangle, barycentric coordinates and position on the template, of each vertex."""
         places = self.places
-        triangle, weights, _ = nearest_in_triangles(
-            np.nan_to_num(self._place(found)), places.place, places.mesh.faces, places.tree
-        )
+        place = np.nan_to_num(self._place(found))
+        nearest = places.tree.query(place)[1]
+        triangle, weights, _ = nearest_in_triangles(place, places.place, places.mesh.faces, vertex=nearest)
         position = np.einsum("nc,ncd->nd", weights, places.mesh.vertices[places.mesh.faces[triangle]])
         return triangle, weights, position
 
@@ -246,7 +246,7 @@ class Template(Task):
     def show(self, found: Prediction) -> list[VertexValues]:
         assert found.labels is not None
         return [
-            VertexValues(name="Template vertex", key="label", kind="places", values=found.labels),
+            VertexValues(name="TemplatePoints vertex", key="label", kind="places", values=found.labels),
             self.shown_confidence(found),
         ]
 
@@ -351,12 +351,14 @@ class Places:
 def places_of(template: Mesh) -> Places:
     """Return the layout that a template carries."""
     if "anchor" not in template.vertex_data:
-        raise ValueError(f"{template.name or 'the template'} is not laid out; call tasks.template.laid_out")
+        raise ValueError(
+            f"{template.name or 'the template'} is not laid out; call tasks.template_points.laid_out"
+        )
     return Places(template)
 
 
 def laid_out(template: Mesh, anchors: int = ANCHORS) -> Mesh:
-    """Return the template with what `Template` needs to know about its vertices.
+    """Return the template with what `TemplatePoints` needs to know about its vertices.
 
     That is ``place_0`` … in the layout, and ``anchor``: its number, or −1. They are kept with the mesh, for
     computed elsewhere they might come out mirrored.

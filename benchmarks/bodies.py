@@ -1,0 +1,193 @@
+"""Measure the network for bodies on real sets it has never learnt from; see docs/bodies.md.
+
+    python benchmarks/bodies.py DATA [--network bodies] [--only faust shrec19 parts] [--out results.json]
+
+DATA holds faust_remeshed, shrec19_humans and human_seg. Errors are geodesic distances on the second shape, at
+unit area, × 100: of all vertices of the first shape whose truth is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fieldconv as fc
+from fieldconv._io import write_json
+from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
+from fieldconv.folders.collection import first_preimage
+from fieldconv.folders.labels import read_vertex_map
+from fieldconv.folders.pairs import read_pairs
+from fieldconv.geometry import damage
+from fieldconv.geometry.refine import refined
+from fieldconv.geometry.sampling import nearest_samples
+from fieldconv.tasks.base import Prediction
+from fieldconv.training.prediction import task_of
+
+ASKED = 400  # vertices of the first shape at which errors are measured, drawn at random
+DAMAGES = ("clean", "cut", "noise", "decimated", "fused")
+
+
+class Bodies:
+    """Predictions of one network, each made once."""
+
+    def __init__(self, network: str) -> None:
+        self.model = fc.load(network)
+        self.model.task = "template-parts"
+        self.task = task_of(self.model)
+        self.kept: dict[str, Prediction] = {}
+
+    def of(self, key: str, mesh: fc.Mesh) -> Prediction:
+        """Return what the network says about a mesh."""
+        if key not in self.kept:
+            self.kept[key] = fc.predict(self.model, mesh, descriptors=False)
+        return self.kept[key]
+
+
+def pair_errors(
+    bodies: Bodies,
+    names: tuple[str, str],
+    meshes: tuple[fc.Mesh, fc.Mesh],
+    truth: np.ndarray,
+    refine: bool = False,
+) -> np.ndarray:
+    """Return the errors × 100 of the map from the first to the second; truth −1 is unknown."""
+    one, two = (bodies.of(name, mesh) for name, mesh in zip(names, meshes, strict=True))
+    target = bodies.task.correspond(one, two)
+    if refine:
+        target = refined(*meshes, target).target
+    known = np.flatnonzero(truth >= 0)
+    asked = np.random.default_rng(0).permutation(known)[:ASKED]
+    # Distances from the true places to where they were mapped: from some vertices to all.
+    sources, back = np.unique(truth[asked], return_inverse=True)
+    order, distance = nearest_samples(meshes[1].normalised(), sources, k=len(sources))
+    found = target[asked]
+    rows, right = order[found], distance[found]
+    return 100 * np.where(rows == back[:, None], right, 0).sum(1)
+
+
+def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, float]:
+    """Dense maps between different people, as they are and damaged."""
+    rng = np.random.default_rng(0)
+    pairs = [rng.permutation(80)[:2] for _ in range(4 * count)]
+    pairs = [(a, b) for a, b in pairs if a // 10 != b // 10][:count]
+    errors: dict[str, list[np.ndarray]] = {}
+    for a, b in pairs:
+        meshes = [fc.Mesh.load(root / "shapes" / f"tr_reg_{k:03d}.off").validate() for k in (a, b)]
+        maps = [
+            read_vertex_map(root / "corres" / f"tr_reg_{k:03d}.vts", num_targets=len(mesh.vertices), base=1)
+            for k, mesh in zip((a, b), meshes, strict=True)
+        ]
+        line = first_preimage(maps[0], len(meshes[0].vertices))
+        truth = np.where(line >= 0, maps[1][line], -1)
+        for kind in DAMAGES:
+            changed = damaged(meshes[0], kind, int(a))
+            own = truth if kind == "clean" else truth[changed.nearest]
+            key = (f"faust {a} {kind}", f"faust {b} clean")
+            errors.setdefault(kind, []).append(pair_errors(bodies, key, (changed.mesh, meshes[1]), own))
+            if kind == "clean" and refine:
+                found = pair_errors(bodies, key, (meshes[0], meshes[1]), truth, refine=True)
+                errors.setdefault("clean, refined", []).append(found)
+    return {kind: float(np.mean([one.mean() for one in found])) for kind, found in errors.items()}
+
+
+def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
+    """Return the mesh with one kind of damage."""
+    rng = np.random.default_rng(seed)
+    if kind == "cut":
+        return damage.cut(mesh, rng, 0.1)
+    if kind == "noise":
+        return damage.noise(mesh, rng, 0.005)
+    if kind == "decimated":
+        return damage.decimated(mesh, 1250)
+    if kind == "fused":
+        return damage.fused(mesh, rng)
+    return damage.undamaged(mesh)
+
+
+def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:
+    """The pairs of SHREC'19 humans."""
+    pairs = [fields[:2] for _, fields in read_pairs(root / "pairs.txt", [])][:count]
+    names = sorted({name for pair in pairs for name in pair}, key=int)
+    meshes = {name: fc.Mesh.load(root / "shapes" / f"{name}.off") for name in names}
+    maps = {
+        name: read_vertex_map(
+            root / "smpl_matches" / f"{name}.txt", num_targets=len(meshes[name].vertices), base=1
+        )
+        for name in names
+    }
+    errors, smooth = {}, {}
+    for a, b in pairs:
+        line = first_preimage(maps[a], len(meshes[a].vertices))
+        truth = np.where(line >= 0, maps[b][line], -1)
+        two = (meshes[a], meshes[b])
+        errors[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth).mean()
+        if refine:
+            smooth[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth, refine=True).mean()
+    worst = sorted(errors, key=errors.__getitem__)[-5:]
+    found: dict[str, Any] = {
+        "mean": float(np.mean(list(errors.values()))),
+        "median of pairs": float(np.median(list(errors.values()))),
+        "worst pairs": {key: float(errors[key]) for key in worst},
+    }
+    if refine:
+        found["mean, refined"] = float(np.mean(list(smooth.values())))
+    return found
+
+
+def parts(bodies: Bodies, root: Path, every: int) -> dict[str, Any]:
+    """Eight parts of the bodies for segmentation, by source, with what is taken for what."""
+    totals: dict[str, np.ndarray] = {}
+    for item in read_human_seg(root, split="train").items[::every]:
+        name, sample = item.name, item.read()
+        source = name.split("/")[-1].split("_")[0].lower()
+        found = bodies.of(name, sample.mesh)
+        truth = np.asarray(sample.target)
+        matrix = totals.setdefault(source, np.zeros((8, 8)))
+        assert found.labels is not None
+        known = truth >= 0
+        np.add.at(matrix, (truth[known], found.labels[known]), 1)
+    accuracy = {source: float(np.trace(m) / m.sum()) for source, m in totals.items()}
+    return {
+        "accuracy": accuracy,
+        "mean of sources": float(np.mean(list(accuracy.values()))),
+        "confusion in %": {
+            source: (100 * m / np.maximum(m.sum(1, keepdims=True), 1)).round(1).tolist()
+            for source, m in totals.items()
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--network", default="bodies", help="name or run")
+    parser.add_argument("--only", nargs="*", default=["parts", "faust", "shrec19"])
+    parser.add_argument("--refine", action="store_true", help="measure refined maps, too")
+    parser.add_argument("--pairs", type=int, default=155, help="of bodies in FAUST and SHREC'19")
+    parser.add_argument("--every", type=int, default=1, help="every second, third … of the bodies with parts")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    bodies, results = Bodies(options.network), {}
+    for name in options.only:
+        began = time.perf_counter()
+        if name == "parts":
+            results[name] = parts(bodies, options.data / "human_seg", options.every)
+        elif name == "faust":
+            results[name] = faust(bodies, options.data / "faust_remeshed", options.refine, options.pairs)
+        else:
+            results[name] = shrec19(bodies, options.data / "shrec19_humans", options.refine, options.pairs)
+        bodies.kept.clear()
+        print(name, {k: v for k, v in results[name].items() if "confusion" not in k}, flush=True)
+        print(f"  {time.perf_counter() - began:.0f} s", flush=True)
+        if options.out is not None:
+            write_json(options.out, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -18,6 +18,7 @@ def match(
     /,
     *,
     out: Path = Path("match"),
+    partial: bool = False,
     samples: int | None = None,
 ) -> int:
     """Map every vertex of mesh A to a vertex of mesh B, and carry the colours of B over to A.
@@ -26,12 +27,14 @@ def match(
     and A with the colours of its matches.
 
     $ fieldconv match RUN a.obj b.obj --out RESULT
+    $ fieldconv match RUN whole.obj torn.obj --partial --out RESULT
 
     Args:
         run: Run or checkpoint folder of a network for matching or correspondence.
         a: Mesh file to map from.
         b: Mesh file to map to.
         out: Folder for the results.
+        partial: Parts may be missing; vertices of A without a counterpart in B get -1, and grey.
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
     """
     from fieldconv.training.checkpoint import load
@@ -39,8 +42,12 @@ def match(
     from fieldconv.training.prediction import match as apply
 
     check_elsewhere(out, [a, b])
-    target, confidence = apply(load(run), a, b, samples=samples, out=out)
+    target, confidence = apply(load(run), a, b, partial=partial, samples=samples, out=out)
     names = distinct([a.stem, b.stem])
-    print(f"{len(target):,} vertices mapped, mean confidence {confidence.mean():.0%}, in {out}.")
+    lost = int((target < 0).sum())
+    without = f", {lost:,} without counterpart" if lost else ""
+    print(
+        f"{len(target) - lost:,} vertices mapped{without}, mean confidence {confidence.mean():.0%}, in {out}."
+    )
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")
     return 0

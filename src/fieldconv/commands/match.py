@@ -18,6 +18,7 @@ def match(
     /,
     *,
     out: Path = Path("match"),
+    partial: bool = False,
     samples: int | None = None,
     refine: bool = False,
     also: tuple[Also, ...] = (),
@@ -29,12 +30,14 @@ def match(
 
     $ fieldconv match RUN a.obj b.obj --out RESULT
     $ fieldconv match bodies a.ply b.obj --refine --out RESULT
+    $ fieldconv match RUN whole.obj torn.obj --partial --out RESULT
 
     Args:
         run: Run or checkpoint folder of a network for matching or correspondence, or "bodies".
         a: Mesh file to map from.
         b: Mesh file to map to.
         out: Folder for the results.
+        partial: Parts may be missing; vertices of A without a counterpart in B get -1, and grey.
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
         refine: Make the map smooth with eigenfunctions, and write points.npy, where on B each vertex of A
             belongs, inside triangles; for whole shapes of one kind.
@@ -46,8 +49,14 @@ def match(
 
     check_elsewhere(out, [a, b])
     with printed_warnings():
-        target, confidence, _ = apply(load(run), a, b, samples=samples, refine=refine, out=out, also=also)
+        target, confidence, _ = apply(
+            load(run), a, b, partial=partial, samples=samples, refine=refine, out=out, also=also
+        )
     names = distinct([a.stem, b.stem])
-    print(f"{len(target):,} vertices mapped, mean confidence {confidence.mean():.0%}, in {out}.")
+    lost = int((target < 0).sum())
+    without = f", {lost:,} without counterpart" if lost else ""
+    print(
+        f"{len(target) - lost:,} vertices mapped{without}, mean confidence {confidence.mean():.0%}, in {out}."
+    )
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")
     return 0

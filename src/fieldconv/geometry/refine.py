@@ -55,14 +55,14 @@ def refined(
     ValueError
         If no vertex of A has a target.
     """
-    target = np.asarray(target).astype(np.int64)
-    if not (target >= 0).any():
+    aims: Ints = np.asarray(target).astype(np.int64)
+    if not (aims >= 0).any():
         raise ValueError("there is no map to refine: no vertex has a target")
     one, two = (eigenbasis(mesh.normalised(), highest) for mesh in (a, b))
     highest = min(highest, one.functions.shape[1], two.functions.shape[1])
     some = [farthest_points(mesh.vertices, min(SUPPORT, len(mesh.vertices))) for mesh in (a, b)]
-    some[0] = some[0][target[some[0]] >= 0] if (target[some[0]] >= 0).any() else np.flatnonzero(target >= 0)
-    here: Ints = target[some[0]]
+    some[0] = some[0][aims[some[0]] >= 0] if (aims[some[0]] >= 0).any() else np.flatnonzero(aims >= 0)
+    here = aims[some[0]]
     for k in range(min(lowest, highest), highest, STEP):
         carried = _carried(one, two, some[0], here, k)
         here = some[1][_nearest(one.functions[some[0], :k], two.functions[some[1], :k] @ carried.T)]

@@ -125,6 +125,9 @@ class Network(nn.Module):
         What it is trained for; set by training, kept in checkpoints.
     density : int or None
         Samples on a typical training shape; set by training, kept in checkpoints.
+    temperature : float
+        By which scores are divided before they become probabilities; set by `fieldconv.training.calibrate`,
+        kept in checkpoints.
     source : str
         Name of the folder it was read from.
 
@@ -161,6 +164,7 @@ class Network(nn.Module):
         self.class_names: tuple[str, ...] = ()
         self.template: Mesh | None = None
         self.density: int | None = None
+        self.temperature = 1.0
         self.source = ""
 
     def surface_settings(self, samples: int | None = None) -> SurfaceSettings:

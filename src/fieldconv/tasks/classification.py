@@ -32,8 +32,9 @@ from fieldconv.tasks.base import (
     Preset,
     TrainingConfig,
 )
+from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.cross_entropy import cross_entropy
-from fieldconv.tasks.base.labels import LabelTask
+from fieldconv.tasks.base.labels import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import accuracy, confusion
 
 # The paper says "either 32 or 48 features" without saying where: 48 goes to segmentation, its largest filters
@@ -47,7 +48,8 @@ class Classification(LabelTask):
     name, about = "classification", "a class for each shape"
     layout = "Each folder in train/ and test/ is a class."
     head = "classification"
-    metrics = (Metric("accuracy"), Metric("confidence"))
+    metrics = (Metric("accuracy"), Metric("confidence"), CALIBRATION)
+    curves = RELIABILITY
     presets = {  # noqa: RUF012
         "paper": Preset(
             training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": {**_PAPER, **LETTER}}
@@ -119,6 +121,7 @@ class Classification(LabelTask):
 
     def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         truth, predicted, shapes = [], [], []
+        reliability = Reliability()
         names = tuple(data.class_names)
         for surface in follow(data):
             found = self.decode(network(surface), surface)
@@ -127,6 +130,7 @@ class Classification(LabelTask):
             predicted.append(int(found.scores.argmax()))
             sure = float(found.scores.max())
             right = truth[-1] == predicted[-1]
+            reliability.add([sure], [right])
             wrong = "" if right else f", predicted {names[predicted[-1]]}"
             shapes.append(
                 {
@@ -141,7 +145,12 @@ class Classification(LabelTask):
             )
         matrix = confusion(truth, predicted, len(names))
         return Evaluation(
-            self.name, {"accuracy": accuracy(matrix)}, shapes, {"confusion": matrix}, class_names=names
+            self.name,
+            {"accuracy": accuracy(matrix), CALIBRATION.key: reliability.error},
+            shapes,
+            {"confusion": matrix},
+            {"confidence": reliability.curve},
+            class_names=names,
         )
 
     def note(self, found: Prediction) -> str:

@@ -30,8 +30,9 @@ from fieldconv.tasks.base import (
     Prediction,
     Preset,
 )
+from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.distances import template_distances
-from fieldconv.tasks.base.labels import LabelTask
+from fieldconv.tasks.base.labels import CALIBRATION, LabelTask
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.viz.values import VertexValues
 
@@ -69,6 +70,7 @@ class Correspondence(LabelTask):
         Metric("exact"),
         Metric("mean_error", "mean error × 100", "less", "plain"),
         Metric("area_under_curve"),
+        CALIBRATION,
     )
     curves = Curves(
         title="Geodesic errors",
@@ -155,11 +157,12 @@ class Correspondence(LabelTask):
 
     def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         distances = template_distances(data.template, self.folder or default_folder())
-        everything, shapes = [], []
+        everything, shapes, reliability = [], [], Reliability()
         for surface in follow(data):
-            predicted = at_vertices(surface, network(surface).softmax(1)).argmax(1).numpy()
-            truth = surface.vertex_y.numpy()
+            sure, found = at_vertices(surface, network(surface).softmax(1)).max(1)
+            predicted, truth = found.numpy(), surface.vertex_y.numpy()
             known = truth >= 0
+            reliability.add(sure.numpy()[known], (predicted == truth)[known])
             errors = distances[truth[known], predicted[known]]
             everything.append(errors)
             own = summarise_errors(errors)
@@ -181,6 +184,7 @@ class Correspondence(LabelTask):
                 "exact": total.exact,
                 "mean_error": total.mean,
                 "area_under_curve": total.area_under_curve,
+                CALIBRATION.key: reliability.error,
             },
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},

@@ -38,7 +38,8 @@ from fieldconv.tasks.base import (
     Prediction,
     Preset,
 )
-from fieldconv.tasks.base.labels import LabelTask
+from fieldconv.tasks.base.calibration import Reliability
+from fieldconv.tasks.base.labels import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import accuracy, confusion, intersection_over_union
 from fieldconv.viz.values import VertexValues
 
@@ -66,7 +67,9 @@ class Segmentation(LabelTask):
         Metric("sample_accuracy"),
         Metric("area_accuracy"),
         Metric("mean_iou", "mean IoU"),
+        CALIBRATION,
     )
+    curves = RELIABILITY
     shapes_caption = "Worst and best test shapes. Switch between prediction, truth and mistakes."
     presets = {  # noqa: RUF012
         "paper": Preset(
@@ -170,11 +173,12 @@ class Segmentation(LabelTask):
     def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         classes = data.num_classes
         on_samples, on_vertices, by_area = (np.zeros((classes, classes)) for _ in range(3))
-        shapes = []
+        shapes, reliability = [], Reliability()
         for surface in follow(data):
             scores = network(surface).softmax(1)  # as predictions average them at vertices
-            predicted = at_vertices(surface, scores).argmax(1).numpy()
-            truth = surface.vertex_y.numpy()
+            sure, found = at_vertices(surface, scores).max(1)
+            predicted, truth = found.numpy(), surface.vertex_y.numpy()
+            reliability.add(sure.numpy()[truth >= 0], (predicted == truth)[truth >= 0])
             own = confusion(truth, predicted, classes)
             on_samples += confusion(surface.y.numpy(), scores.argmax(1).numpy(), classes)
             on_vertices += own
@@ -196,9 +200,11 @@ class Segmentation(LabelTask):
                 "sample_accuracy": accuracy(on_samples),
                 "area_accuracy": accuracy(by_area),
                 "mean_iou": float(np.nanmean(iou)),
+                CALIBRATION.key: reliability.error,
             },
             shapes,
             {"confusion": on_vertices, "iou": iou},
+            {"confidence": reliability.curve},
             class_names=tuple(data.class_names),
         )
 

@@ -6,6 +6,7 @@ from fieldconv._lazy import lazy
 
 if TYPE_CHECKING:
     from fieldconv.tasks.base.prediction import Prediction as Prediction
+    from fieldconv.training.calibrating import calibrate as calibrate
     from fieldconv.training.checkpoint import CheckpointError as CheckpointError
     from fieldconv.training.checkpoint import load as load
     from fieldconv.training.comparison import Comparison as Comparison
@@ -29,6 +30,7 @@ __getattr__, __dir__ = lazy(
         "Prediction": "fieldconv.tasks.base.prediction",
         "RunSettings": "settings",
         "TrainingError": "diagnose",
+        "calibrate": "calibrating",
         "compare": "comparison",
         "evaluate": "evaluating",
         "load": "checkpoint",

@@ -16,6 +16,7 @@ from torch import Tensor
 from fieldconv.networks.base import Network
 from fieldconv.tasks.base import Evaluation, Task, TrainingConfig
 from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
+from fieldconv.training.calibrating import calibrate
 from fieldconv.training.checkpoint import (
     STATE,
     CheckpointError,
@@ -139,6 +140,8 @@ class Fit:
         elif self.average is not None:
             self.model.load_state_dict({**self.model.state_dict(), **self.average.weights})
         self.model.eval()
+        if self.validation is not None and self.task.calibrated:
+            self._calibrate()
         return self.history
 
     def _one_epoch(self, progress: TrainingProgress, board: TensorBoard) -> dict[str, Any]:
@@ -232,6 +235,15 @@ class Fit:
             with self._result():
                 self.best_weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
         return evaluation
+
+    def _calibrate(self) -> None:
+        """Make probabilities honest on the validation part, and keep that with the network."""
+        found = None
+        if self.fabric.is_global_zero:
+            found = calibrate(self.model, self.validation)
+            if self.out is not None:
+                save_pretrained(self.model, self.out, about=self.about)
+        self.model.temperature = self.fabric.broadcast(found)
 
     def _tired(self) -> bool:
         patience = self.config.patience

@@ -33,14 +33,18 @@ class NetworkOutputs:
         self.title = type(model).__name__
 
     def __call__(self, surface: Surface) -> Tensor:
-        return self.task.combine([self.model(turned).float().cpu() for turned in self._turned(surface)])
+        return self.task.combine([self._tempered(self.model(turned)) for turned in self._turned(surface)])
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, NDArray[np.float32] | None]:
         """Return the outputs, and the mean descriptors if the network has any."""
         found = [self.model.with_descriptors(turned) for turned in self._turned(surface)]
-        outputs = self.task.combine([one.float().cpu() for one, _ in found])
+        outputs = self.task.combine([self._tempered(one) for one, _ in found])
         described = [one.float().cpu().numpy() for _, one in found if one is not None]
         return outputs, np.mean(described, 0) if described else None
+
+    def _tempered(self, outputs: Tensor) -> Tensor:
+        outputs, temperature = outputs.float().cpu(), self.model.temperature
+        return outputs if temperature == 1 or not self.task.calibrated else outputs / temperature
 
     def _turned(self, surface: Surface) -> Iterator[Surface]:
         device = next(self.model.parameters()).device

@@ -27,6 +27,7 @@ from fieldconv.viz.colours import position_colours
 
 Shape = Mesh | str | Path
 SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
+LOST = 0.1  # distance from itself beyond which a partial match says that there is no counterpart
 
 
 def predict(
@@ -99,7 +100,8 @@ class Match(NamedTuple):
     Attributes
     ----------
     target : (V_A,) int64
-        Vertex of B for each vertex of A.
+        Vertex of B for each vertex of A; −1 for vertices that cannot be used, and, of partial matches, for
+        those without a counterpart.
     confidence : (V_A,) float64
         e^{−d/0.1}, where d is how far from itself a vertex arrives that is mapped to B and back.
     points : (V_A, 3) float64 or None
@@ -116,6 +118,7 @@ def match(
     a: Shape,
     b: Shape,
     *,
+    partial: bool = False,
     samples: int | None = None,
     refine: bool = False,
     out: str | Path | None = None,
@@ -128,6 +131,9 @@ def match(
     model : Network
         Trained for a task that can match, such as matching or correspondence.
     a, b : Mesh or path
+    partial : bool
+        Parts may be missing: a vertex of A that arrives elsewhere, more than 0.1 away at unit area, when it
+        is mapped to B and back, has no counterpart.
     samples : int, optional
         Look at so many samples of each shape, instead of as many as the network learnt with.
     refine : bool
@@ -158,11 +164,12 @@ def match(
         there, triangle, weights = refined(one, two, there)
         back = refined(two, one, back).target
         points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
-    positions = one.normalised().vertices
-    away = np.linalg.norm(positions - positions[back[there]], axis=1)
+    away = from_itself(one, there, back)
     confidence = np.exp(-away / SURE)
     if repair_b is not None:
         there = repair_b.vertex_map[there]
+    if partial:
+        there = np.where(away > LOST, -1, there)
     if repair_a is not None:
         new, lost = repair_a.new_vertex, repair_a.new_vertex < 0
         there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
@@ -171,6 +178,28 @@ def match(
     if out is not None:
         _write_match(found, meshes, Path(out), also)
     return found
+
+
+def from_itself(mesh: Mesh, there: NDArray[np.int64], back: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (V,) how far from itself each vertex arrives that is mapped to another mesh and back.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Distances are at its unit area.
+    there : (V,) int64
+        Vertex of the other mesh.
+    back : (V_other,) int64
+        Vertex of this mesh for each vertex of the other.
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> from_itself(square, np.array([0, 1, 1, 0]), np.array([0, 1])).tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    positions = mesh.normalised().vertices
+    return np.asarray(np.linalg.norm(positions - positions[back[there]], axis=1))
 
 
 def distinct(names: Iterable[str]) -> list[str]:

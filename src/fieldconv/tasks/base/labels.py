@@ -13,16 +13,28 @@ from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks.base.cross_entropy import cross_entropy
+from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.prediction import Decoded
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, Task
 from fieldconv.viz.metric import Metric
+
+CALIBRATION = Metric("calibration_error", "calibration error", "less")
+"""How far confidence and share of right answers are apart, on average."""
+RELIABILITY = Curves(
+    title="Confidence",
+    x="confidence",
+    y="right answers",
+    percent=True,
+    caption="Share of answers that are right, by their confidence; if that is honest, the diagonal.",
+)
 
 
 class LabelTask(Task):
     """One label per point: cross entropy, averaged over the points of a shape, then over shapes."""
 
     default_outputs = None
+    calibrated = True
     score: ClassVar[Metric | None] = Metric("score", "training accuracy")
 
     def outputs(self, data: Any) -> int | None:

@@ -154,3 +154,37 @@ def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = 
     needed = np.ceil(np.asarray(recall) * total - 1e-9).astype(np.int64)
     ranks = np.stack([np.searchsorted(row, need) for row, need in zip(found, needed, strict=True)])
     return PrecisionRecall(np.take_along_axis(precision, ranks, 1), average, hits.argmax(1) + 1)
+
+
+class NoneScore(NamedTuple):
+    """How well "there is no counterpart" is said.
+
+    Attributes
+    ----------
+    precision : share of those said to have none that truly have none; NaN if none was said.
+    recall : share of those that truly have none of which it was said; NaN if there are none.
+    """
+
+    precision: float
+    recall: float
+
+
+def none_score(truth: ArrayLike, predicted: ArrayLike) -> NoneScore:
+    """Return precision and recall of −1, "no counterpart", in a map.
+
+    Parameters
+    ----------
+    truth, predicted : (n,) int
+        Vertices of the other shape, −1 for none.
+
+    Examples
+    --------
+    >>> none_score([-1, -1, 3, 4], [-1, 5, 3, -1])
+    NoneScore(precision=0.5, recall=0.5)
+    """
+    none, said = np.asarray(truth) < 0, np.asarray(predicted) < 0
+    both = int((none & said).sum())
+    return NoneScore(
+        both / int(said.sum()) if said.any() else float("nan"),
+        both / int(none.sum()) if none.any() else float("nan"),
+    )

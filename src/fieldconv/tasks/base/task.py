@@ -120,6 +120,8 @@ class Task:
         Whether an example is a pair of surfaces.
     one_template : bool
         Whether targets are vertices of one template.
+    calibrated : bool
+        Whether outputs are scores of classes, which a temperature makes honest probabilities of.
     """
 
     name: ClassVar[str]
@@ -142,6 +144,7 @@ class Task:
     targets: ClassVar[tuple[str, ...]] = ("y",)
     paired: ClassVar[bool] = False
     one_template: ClassVar[bool] = False
+    calibrated: ClassVar[bool] = False
 
     # Settings
 

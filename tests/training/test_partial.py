@@ -1,0 +1,66 @@
+"""Vertices without a counterpart: found where a part has been cut away, and hardly anywhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from fieldconv.datasets.creature_collection import counterpart
+from fieldconv.datasets.creatures import correspondence, make_creature
+from fieldconv.geometry import damage
+from fieldconv.networks.base import Network, NetworkConfig
+from fieldconv.tasks.base.metrics import none_score
+from fieldconv.training.prediction import LOST, from_itself, match
+
+
+@pytest.mark.parametrize(("species", "seed"), [("quadruped", 3), ("lizard", 5), ("octopus", 1)])
+def test_the_round_trip_tells_what_a_cut_creature_lacks(species: str, seed: int) -> None:
+    """With true maps between a whole creature and another of its kind that was cut."""
+    whole = make_creature(species, seed)
+    torn = make_creature(species, seed + 100, difficulty="cut")
+    away = from_itself(whole.mesh, correspondence(whole, torn), correspondence(torn, whole))
+    truth = counterpart(whole, torn)
+    found = none_score(truth, np.where(away > LOST, -1, 0))
+    assert 0.02 < (truth < 0).mean() < 0.7
+    assert found.precision > 0.9
+    assert found.recall > 0.8
+
+
+class Known(Network):
+    """Describes vertices as it was told, by how many there are."""
+
+    name, Config = "known", NetworkConfig
+
+    def __init__(self, described: list[np.ndarray]) -> None:
+        super().__init__(NetworkConfig(head="descriptors", outputs=3))
+        self.task = "matching"
+        self.anything = torch.nn.Parameter(torch.zeros(1))
+        self.known = {len(rows): torch.from_numpy(rows).float() for rows in described}
+
+    def forward(self, surface: object) -> Tensor:
+        return self.known[surface.num_nodes]  # type: ignore[attr-defined]
+
+    def descriptors(self, surface: object) -> Tensor:
+        return self(surface)
+
+
+def test_partial_matches_say_none_where_a_part_is_missing(tmp_path: Path) -> None:
+    whole = make_creature("quadruped", 3).mesh
+    done = damage.missing(whole, np.random.default_rng(0), (0.1, 0.1), closed=False)
+    network = Known([whole.vertices, done.mesh.vertices])
+    full = match(network, whole, done.mesh)
+    part = match(network, whole, done.mesh, partial=True, out=tmp_path)
+    kept = np.full(len(whole.vertices), -1)
+    kept[done.nearest] = np.arange(len(done.nearest))
+    assert (full.target >= 0).all()
+    assert np.array_equal(part.target[kept >= 0], kept[kept >= 0])  # what is there is found
+    found = none_score(kept, part.target)
+    assert found.precision == 1
+    assert found.recall > 0.5  # all but the ring next to the rim
+    assert np.array_equal(np.load(tmp_path / "map.npy"), part.target)
+    # The other way round every vertex has its counterpart.
+    assert np.array_equal(match(network, done.mesh, whole, partial=True).target, done.nearest)

@@ -10,7 +10,7 @@ endif
 CONSTRAINTS := constraints.txt
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests compat lowest newest wheel results clean
+.PHONY: demo test lint types tests portable compat lowest newest wheel results clean
 .DEFAULT_GOAL := demo
 
 # Reinstalled only when what is to be installed has changed. torch first and pinned: a looser
@@ -36,6 +36,12 @@ types: $(READY)
 
 tests: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
+
+# Layers, networks, tasks and training in plain torch; then datasets and training with workers that begin as on
+# Windows and macOS.
+portable: $(READY)
+	FIELDCONV_BACKEND=torch $(BIN)/python -m pytest -n auto --maxprocesses 8 tests/nn tests/networks tests/tasks tests/training
+	FIELDCONV_TEST_START=spawn $(BIN)/python -m pytest -n auto --maxprocesses 8 tests/datasets tests/training
 
 # The tests with the lowest versions that pyproject.toml admits, then with the newest, each in an environment of
 # its own. torch is the one of constraints.txt in both. The lowest versions exist for Python 3.10 and 3.11 only.

@@ -13,6 +13,8 @@ import argparse
 import time
 from pathlib import Path
 
+import numpy as np
+
 from fieldconv._io import read_text, write_text
 from fieldconv.datasets.bodies import generator_version, make_body, template
 
@@ -24,6 +26,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="outside the checkout")
     parser.add_argument("--bodies", type=int, default=3000)
     parser.add_argument("--first", type=int, default=0, help="seed of the first body")
+    parser.add_argument(
+        "--vertices",
+        type=int,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="any number between",
+    )
     options = parser.parse_args()
     folder: Path = options.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,11 +47,19 @@ def main() -> None:
         path = folder / f"body-{seed:06d}.npz"
         if path.exists():
             continue
-        make_body(seed).save(path)
+        make_body(seed, vertices=_draw_vertices(seed, options.vertices)).save(path)
         made += 1
         if made % 100 == 0:
             print(f"{path.name}  {(time.perf_counter() - began) / made:.2f} s each", flush=True)
     print(f"{made} bodies made in {time.perf_counter() - began:.0f} s", flush=True)
+
+
+def _draw_vertices(seed: int, limits: list[int] | None) -> int | None:
+    """All sizes alike, on a scale of ratios."""
+    if limits is None:
+        return None
+    low, high = np.log(limits)
+    return int(np.exp(np.random.default_rng((seed, 5)).uniform(low, high)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The command line as people meet it: help, wrong words, bad files, interruptions."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import shapes
@@ -60,10 +62,25 @@ def test_wrong_usage_is_2(capsys):
     assert main(["infos"]) == 2
     assert "did you mean info?" in capsys.readouterr().err
     assert main(["datasets"]) == 2
-    with pytest.raises(SystemExit) as stop:
-        main(["precompute", "x", "--solver", "guess"])
-    assert stop.value.code == 2
-    assert "local" in capsys.readouterr().err
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("precompute x --solver guess", "'guess' .*'local'"),
+        ("info shape.obj --radios 0.2", "there is no option --radios; did you mean --radius"),
+        ("info shape.obj --radius far", "--radius.*'far'"),
+        ("predict RUN shape.obj", "--out PATH is missing"),
+        ("cache size now", "now is one argument too many"),
+        ("train segmentation --out RUN --epoch 3", "there is no option --epoch; did you mean --epochs"),
+    ],
+)
+def test_wrong_options_are_one_line(line, said, capsys):
+    assert main(line.split()) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert re.match(f"fieldconv: .*{said}", shown)
 
 
 def test_failure_is_1_and_one_line(capsys, tmp_path):
@@ -80,6 +97,51 @@ def test_info(capsys, folder):
     shown = capsys.readouterr().out
     assert "162" in shown
     assert "Nothing is wrong" in shown
+
+
+def test_info_of_a_folder_lists_every_mesh(capsys, folder):
+    assert main(["info", str(folder)]) == 1  # one is broken
+    shown = " ".join(capsys.readouterr().out.split())
+    for what in ("ball.ply", "162", "deep/ring.off", "broken.obj", "3 meshes, 0 with something odd, 1 that"):
+        assert what in shown
+
+
+def test_info_of_a_cloud_of_points(capsys, tmp_path):
+    points, _ = shapes.icosphere(2)
+    np.savetxt(tmp_path / "scan.xyz", points)
+    assert main(["info", str(tmp_path / "scan.xyz"), "--radius", "0.3"]) == 0
+    assert "162" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--out", "--png"])
+def test_pages_do_not_make_folders(option, capsys, folder):
+    place = folder / "misspelt" / "page.html"
+    assert main(["view", str(folder / "ball.ply"), "--no-open", option, str(place)]) == 1
+    assert "misspelt: no such folder" in capsys.readouterr().err
+    assert not place.parent.exists()
+
+
+def test_an_accelerator_that_is_not_here(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    words = ["train", "segmentation", "--out", str(tmp_path / "run"), "--accelerator", "cuda"]
+    assert main(words) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("fieldconv: there is no cuda device")
+    assert shown.count("\n") == 1  # nothing was prepared, and nothing said so
+    assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c_in_training_says_how_to_go_on(capfd, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    ended = []
+    monkeypatch.setattr("fieldconv.commands.train.run", stop)
+    monkeypatch.setattr("os._exit", lambda code: ended.append(code) or sys.exit(code))
+    with pytest.raises(SystemExit):
+        main(["train", "segmentation", "--out", "RUN"])
+    assert ended == [130]
+    assert "--resume" in capfd.readouterr().err
 
 
 def test_precompute_skips_what_is_done_and_names_what_failed(capsys, folder, tmp_path):
@@ -134,5 +196,6 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert running.returncode == 130
     assert "What was finished is kept" in errors
     assert "Traceback" not in errors
+    assert "semaphore" not in errors
     kept = len(list((tmp_path / "kept").glob("??/*.surface")))
     assert 0 < kept < 20

@@ -36,6 +36,8 @@ ROOMS = (
 )
 DOORS = {
     ("_checked", "surface"): "an example in its docstring",
+    ("geometry/mesh.py", "viz"): "mesh.show() and its picture in a notebook",
+    ("surface/surface.py", "viz"): "surface.show() and its picture in a notebook",
     ("networks/base.py", "tasks"): "FCNet.for_task: the presets are the task's",
     ("networks/base.py", "training"): "model.predict, from_pretrained, save_pretrained, push_to_hub",
 }
@@ -43,7 +45,7 @@ LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 
 # What a room may import besides itself, where that is less than all rooms before it.
 NARROW = {
-    "geometry": {"_compiled", "_io"},
+    "geometry": {"_compiled", "_io", "_process"},
     "viz": {"_compiled", "_io", "_lazy", "_process", "geometry"},
     "nn": {"ops", "surface"},
     "folders": {"_compiled", "_io", "geometry"},

@@ -177,3 +177,23 @@ def test_an_error_leaves_no_traces_either(monkeypatch: pytest.MonkeyPatch) -> No
     with process_unchanged():
         del os.environ["FIELDCONV_TEST"]
     assert os.environ["FIELDCONV_TEST"] == "before"
+
+
+def test_blas_has_its_threads_back_after_calls_that_overlap() -> None:
+    """A begins, B begins, A ends, B ends: neither may take the other's limit for what was there before."""
+    import threadpoolctl
+
+    from fieldconv._process import one_blas_thread
+
+    def threads() -> set[int]:
+        return {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        before = threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before

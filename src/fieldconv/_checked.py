@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -23,7 +24,9 @@ def checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     plain = {}
     for name, value in values.items():
         if name not in types:
-            raise ValueError(f"unknown setting {name!r}; choose among {', '.join(types)}")
+            near = difflib.get_close_matches(name, types, 1, 0.75)
+            hint = f"did you mean {near[0]}={value!r}?" if near else f"choose among {', '.join(types)}"
+            raise ValueError(f"unknown setting {name!r}; {hint}")
         if not _fits(value, types[name]):
             verb = "choose" if get_origin(types[name]) is Literal else "give"
             raise ValueError(f"{name} is {value!r}; {verb} {_expected(types[name])}")

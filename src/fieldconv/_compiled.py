@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -54,13 +55,26 @@ class Absent:
 if HAVE_NUMBA:
 
     class _CompileNotice(event.Listener):  # type: ignore[misc]
-        """Print one line when the first kernel of the process is compiled, not read from the cache."""
+        """Print a line when the first kernel is compiled, not read from the cache, and every ten seconds."""
+
+        began = last = 0.0
+        kernels = 0
 
         def on_start(self, happening: event.Event) -> None:
             dispatcher = happening.data["dispatcher"]
-            if dispatcher.py_func.__module__.startswith("fieldconv"):
-                event.unregister("numba:compile", self)
-                print("fieldconv: compiling kernels, kept for later runs …", file=sys.stderr, flush=True)
+            if not dispatcher.py_func.__module__.startswith("fieldconv"):
+                return
+            now = time.monotonic()
+            self.kernels += 1
+            if self.kernels == 1:
+                self.began = now
+                text = "compiling kernels, kept for later runs …"
+            elif now - self.last >= 10:
+                text = f"still compiling, {self.kernels} kernels in {now - self.began:.0f} s …"
+            else:
+                return
+            self.last = now
+            print(f"fieldconv: {text}", file=sys.stderr, flush=True)
 
         def on_end(self, happening: event.Event) -> None:
             pass

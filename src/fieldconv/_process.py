@@ -7,6 +7,8 @@ import random
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+from typing import Any
 
 
 @contextmanager
@@ -31,3 +33,32 @@ def process_unchanged() -> Iterator[None]:
             for name in set(os.environ) - set(variables):
                 del os.environ[name]
             os.environ.update(variables)
+
+
+_lock = Lock()
+_inside = 0
+_limits: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within, matrix products use one thread; afterwards as many as before.
+
+    The limit holds for the whole process. Where several threads are within at once, the first one to come
+    sets it and the last one to leave lifts it: each for itself would take another's for what was there.
+    """
+    from threadpoolctl import threadpool_limits
+
+    global _inside, _limits
+    with _lock:
+        if _inside == 0:
+            _limits = threadpool_limits(1)
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limits.restore_original_limits()
+                _limits = None

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, words: list[str]) -> int:
-    import tyro
+    from fieldconv.commands.usage import read_arguments
 
     module, function = COMMANDS[name][0].split(":")
     # torch's idle threads would keep their cores for a while, where the kernels' threads could work.
@@ -68,13 +68,15 @@ def _run(name: str, words: list[str]) -> int:
         # Some commands have options that depend on what else is on the line.
         build = getattr(home, f"{function}_for", None)
         command = build(words) if build is not None else getattr(home, function)
+        ready = read_arguments(command, words, f"fieldconv {name}")
     except ValueError as error:
         print(f"fieldconv: {_one_line(error)}", file=sys.stderr)
         return 2
     try:
-        result = tyro.cli(command, args=words, prog=f"fieldconv {name}")
+        result = ready()
     except KeyboardInterrupt:
-        print("\nfieldconv: stopped. What was finished is kept.", file=sys.stderr)
+        go_on = " Go on with the same line and --resume." if name == "train" else ""
+        print(f"\nfieldconv: stopped. What was finished is kept.{go_on}", file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # at once: an ordinary exit waits for all that threads have under way

@@ -110,7 +110,7 @@ def test_pairs_are_of_one_species_each():
     ("options", "message"),
     [
         ({"task": "sorting"}, "choose one of classification"),
-        ({"split": "all"}, "choose one of train, test"),
+        ({"split": "some"}, "choose one of train, test, all"),
         ({"species": "unicorn"}, "there is no species 'unicorn'"),
         ({"species": []}, "choose at least one"),
         ({"difficulty": "impossible"}, "impossible"),
@@ -173,3 +173,14 @@ def test_creatures_are_not_reshaped_however_they_are_prepared():
     data = Creatures(meshes=1, vertices=250, cache=False, progress=False)
     other = data.prepared_with(ToSurface(0.4).settings)
     assert (type(other), other.reshaped(1)) == (Creatures, other)
+
+
+@pytest.mark.parametrize("task", ["segmentation", "matching"])
+def test_all_creatures_are_those_of_both_parts(task):
+    options = {"vertices": 250, "species": ["snake"], "seed": 3}
+    every = creature_collection(task, split="all", meshes=4, **options)
+    train = creature_collection(task, split="train", meshes=4, **options)
+    test = creature_collection(task, split="test", meshes=2 if task == "matching" else 1, **options)
+    assert [item.name for item in every.items] == [item.name for item in (*train.items, *test.items)]
+    named = [(every.items[p.scene].name, every.items[p.model].name) for p in every.pairs]
+    assert named == [(c.items[p.scene].name, c.items[p.model].name) for c in (train, test) for p in c.pairs]

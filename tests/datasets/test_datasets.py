@@ -11,6 +11,9 @@ from torch_geometric.loader import DataLoader
 
 from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, base, open_dataset
 from fieldconv.datasets.base import Matches, find_matches, fingerprint, near_samples
+from fieldconv.datasets.copies import Origin, damaged_truth
+from fieldconv.folders.collection import Sample
+from fieldconv.geometry import damage
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.sampling import nearest_samples
 from fieldconv.surface import Surface, ToSurface
@@ -298,6 +301,44 @@ def test_reshaped_pairs(pairs):
     other = data.reshaped(1)
     assert other.names == ["b.off → b.off"]
     assert torch.equal(other[0].matches.match, torch.arange(30).expand(2, 30))  # still matches itself
+
+
+def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatch):
+    data = make(spheres)[[3, 1]]
+    other = data.damaged(1)
+    assert other.names == data.names
+    for number, (one, two) in enumerate(zip(data, other, strict=True)):
+        # The damage that this mesh is due, and labels of the vertices it kept.
+        mesh, changed = data.meshes(number)[0], other.meshes(number)[0]
+        done = damage.damaged(mesh, [1, (3, 1)[number]])
+        assert np.array_equal(changed.vertices, done.mesh.vertices)
+        assert torch.equal(two.vertex_y, one.vertex_y[torch.from_numpy(done.nearest)])
+        assert torch.equal(two.y, two.vertex_y[two.sample])
+    assert other.meshes(0)[0].vertices.shape != data.damaged(2).meshes(0)[0].vertices.shape
+    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
+    again = make(spheres)[[1]].damaged(1)
+    assert torch.equal(again[0].x, other[1].x)
+
+
+def test_truth_between_damaged_meshes_is_that_between_the_places_they_came_from():
+    def identity(scene, model):
+        return np.arange(len(scene.mesh.vertices))
+
+    ball = Mesh(*icosphere(3))
+    samples = []
+    for direction in ([0, 0, 1.0], [0, 0, -1.0]):
+        done = damage.cut(ball, np.random.default_rng(0), 0.4, direction=direction)
+        samples.append(Sample(done.mesh, Origin(Sample(ball, None), done)))
+    scene, model = samples
+    truth = damaged_truth(identity, scene, model)
+    height = scene.mesh.vertices[:, 2]
+    lowest = model.mesh.vertices[:, 2].min()
+    found = truth >= 0
+    # Where both are there, a point is itself; well below the model's rim there is nothing.
+    both = height >= lowest
+    assert np.array_equal(model.mesh.vertices[truth[both]], scene.mesh.vertices[both])
+    assert not found[height < lowest - 0.6].any()
+    assert (height < lowest - 0.6).any()
 
 
 def test_readers_of_unknown_origin_have_no_fingerprint(tmp_path):

@@ -154,7 +154,7 @@ def test_problems_of_a_segmentation_folder_are_listed_at_once(tmp_path):
     write_lines(tmp_path / "test" / "new.txt", [0, 1, 1, 7])
     report = check_folder(tmp_path)
     assert report.task == "segmentation"
-    bare, two, new, short = report.problems
+    two, bare, new, short = report.problems
     assert bare.startswith("train/bare.obj: no labels; expected train/bare.txt (or .npy, .csv, .seg, .eseg)")
     assert two == "train/two.obj: several label files (two.seg, two.txt); keep one of them"
     assert new == "test/new.obj: label 7 is unknown, for no training mesh bears it"
@@ -295,3 +295,60 @@ def test_a_folder_without_any_label_is_a_problem(tmp_path):
     assert "no vertex of any mesh has a label" in check_folder(tmp_path).problems[0]
     with pytest.raises(DatasetError, match="no vertex of any mesh has a label"):
         FolderDataset(tmp_path, "segmentation", cache=False)
+
+
+# Names instead of numbers, and sets that are too small
+
+
+def test_labels_by_name(tmp_path):
+    write_mesh(tmp_path / "a.obj")
+    write_mesh(tmp_path / "b.obj")
+    write_lines(tmp_path / "a.txt", ["leg", "head", "head", "-1"])
+    (tmp_path / "b.csv").write_text("vertex,label\n0,tail\n1,leg\n2,leg\n3,head\n", encoding="utf-8")
+    collection = read_folder(tmp_path, task="segmentation", split="all")
+    assert not collection.problems
+    assert collection.class_names == ("head", "leg", "tail")
+    assert targets(collection) == [[1, 0, 0, -1], [2, 1, 1, 0]]
+
+
+def test_labels_by_name_follow_classes_txt(tmp_path):
+    write_mesh(tmp_path / "a.obj")
+    write_lines(tmp_path / "a.txt", ["leg", "head", "head", "leg"])
+    write_lines(tmp_path / "classes.txt", ["torso", "leg", "head"])
+    collection = read_folder(tmp_path, task="segmentation", split="all")
+    assert (collection.class_names, targets(collection)) == (("torso", "leg", "head"), [[1, 2, 2, 1]])
+    write_lines(tmp_path / "a.txt", ["leg", "heed", "head", "leg"])
+    (problem,) = read_folder(tmp_path, task="segmentation", split="all").problems
+    assert problem.endswith("a.txt: label 2 is 'heed'; did you mean 'head'?")
+
+
+def test_names_and_numbers_do_not_mix(tmp_path):
+    write_mesh(tmp_path / "a.obj")
+    write_mesh(tmp_path / "b.obj")
+    write_lines(tmp_path / "a.txt", ["leg", "head", "head", "leg"])
+    write_lines(tmp_path / "b.txt", [0, 1, 1, 0])
+    problems = read_folder(tmp_path, task="segmentation", split="all").problems
+    assert "1 of 2 files of labels hold names, the others numbers; write all alike" in problems
+
+
+def test_small_sets_are_told(tmp_path):
+    for side, count in (("train", 3), ("test", 1)):
+        for i in range(count):
+            write_mesh(tmp_path / side / f"{i}.obj")
+            write_lines(tmp_path / side / f"{i}.txt", [0, 1, 1, 2 if i == 1 else 0])
+    write_lines(tmp_path / "classes.txt", ["head", "leg", "tail", "wing"])
+    report = check_folder(tmp_path)
+    assert not report.problems
+    few, untrusted, untested, absent, single = report.advice
+    assert few.startswith("3 of 4 meshes to learn from")
+    assert untrusted.startswith("1 of 4 meshes to test on")
+    assert absent.endswith(": wing.")
+    assert untested == "Never tested, because none of the meshes to test on has them: tail."
+    assert single == "Learnt from a single mesh: tail."
+
+
+def test_sets_that_are_large_enough_are_left_in_peace(tmp_path):
+    for label in ("cat", "dog"):
+        for i in range(15):
+            write_mesh(tmp_path / label / f"{i}.obj")
+    assert check_folder(tmp_path).advice == ()

@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from fieldconv.folders.labels import (
     edges_in_file_order,
     mesh_labels,
     read_integers,
+    read_numbers,
     read_vertex_map,
     vertex_labels,
 )
@@ -149,3 +152,80 @@ def test_vertex_maps_count_from_their_base(tmp_path):
     assert read_vertex_map(path, num_targets=5, base=0).tolist() == [1, 4, 0, 2]
     with pytest.raises(DatasetError, match="entry 2 is 4; expected ids 0…3"):
         read_vertex_map(path, num_targets=4, base=0)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([1, 2, np.nan, 3]),
+        np.array([1, 2, np.inf]),
+        np.array([1, 2, -np.inf]),
+        np.array([1, 2, 2.5, 7], np.float32),
+        np.array([1, 2, 1e30]),
+        np.array([1, 2, 2**63], np.uint64),
+    ],
+)
+def test_what_is_no_integer_is_named_by_its_vertex(tmp_path, values):
+    np.save(tmp_path / "a.npy", values)
+    with pytest.raises(DatasetError, match="the label of vertex 2 is"):
+        read_integers(tmp_path / "a.npy")
+    mesh = Mesh(np.eye(len(values), 3), [[0, 1, 2]], vertex_data={"label": values})
+    with pytest.raises(DatasetError, match="vertex 2"):
+        mesh_labels(mesh)
+
+
+def test_integers_that_no_float_can_hold_stay_as_they_are(tmp_path):
+    exact = 2**53 + 1
+    assert read_integers(write(tmp_path / "a.txt", f"{exact}\n1.0\n")).tolist() == [exact, 1]
+    assert read_integers(write(tmp_path / "a.csv", f"label\n{exact}\n")).tolist() == [exact]
+    for text in (f"{2**63}", f"{-(2**63) - 1}", "1e300", "nan", "inf", "1_000", "٣", "9" * 5000):
+        for name in ("b.txt", "b.csv"):
+            with pytest.raises(DatasetError, match=r"line 2 is .*expected one integer") as raised:
+                read_integers(write(tmp_path / name, f"{'label' if name == 'b.csv' else '7'}\n{text}\n"))
+            assert len(str(raised.value)) < 400 + len(str(tmp_path))
+
+
+DAMAGED = {
+    "overflow.npy": b"\x93NUMPY\x01\x00v\x00"
+    + b"{'descr': '<i8', 'fortran_order': False, 'shape': (900000000000,), }".ljust(117) + b"\n" + bytes(80),
+    "nested.npy": b"\x93NUMPY\x01\x00\x10\x27" + b"(" * 10_000,
+    "zip.npy": b"PK\x03\x04" + bytes(50),
+    "field.csv": b"label\n" + b"1" * 200_000 + b"\n",
+    "zero.csv": b"label\n1\0\n",
+    "header.csv": b"vertex,label," + b"x" * 2_000_000 + b"\n0\n",
+    "bytes.txt": bytes(range(256)) * 50,
+    "bytes.npy": bytes(range(256)) * 50,
+    "long.txt": b"x" * 5_000_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(DAMAGED))
+def test_damaged_label_files_are_one_short_line(tmp_path, name):
+    (tmp_path / name).write_bytes(DAMAGED[name])
+    with pytest.raises(DatasetError) as raised:
+        read_integers(tmp_path / name)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 700 + len(str(tmp_path))
+    with contextlib.suppress(DatasetError):  # and nothing else
+        read_numbers(tmp_path / name)
+
+
+def test_an_archive_is_no_label_file(tmp_path):
+    np.savez(tmp_path / "a.npz", labels=np.arange(3))
+    (tmp_path / "a.npz").rename(tmp_path / "a.npy")
+    with pytest.raises(DatasetError, match=r"\.npz archive"):
+        read_integers(tmp_path / "a.npy")
+
+
+def test_as_many_labels_as_faces_need_no_table_of_all_pairs():
+    """One label for each of 40,000 faces on 20,000 vertices would be a table of six gigabytes."""
+    side = 142
+    vertices = np.stack([*np.meshgrid(np.arange(side), np.arange(side)), np.zeros((side, side))], -1).reshape(
+        -1, 3
+    )
+    corner = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).ravel()
+    faces = np.concatenate([corner[:, None] + [0, 1, side], corner[:, None] + [1, side + 1, side]])
+    labels = vertex_labels(Mesh(vertices, faces), np.arange(len(faces)))
+    around = [np.flatnonzero((faces == vertex).any(1)) for vertex in (0, 500, 20_000)]
+    assert [labels[vertex] in faces_here for vertex, faces_here in zip((0, 500, 20_000), around, strict=True)]
+    assert labels[0] == 0

@@ -10,6 +10,7 @@ from tests.shapes import icosphere
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.geometry import damage
 from fieldconv.geometry.damage import Damaged
+from fieldconv.geometry.geodesics import tangent_frames
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.topology import components, rims
 from fieldconv.geometry.voxels import outer_surface
@@ -261,3 +262,21 @@ def test_random_damage_leaves_meshes_whose_truth_is_near(shape: Mesh) -> None:
         again: Damaged = damage.damaged(shape, seed)
         assert np.array_equal(again.mesh.vertices, result.mesh.vertices)
     assert changed >= 6
+
+
+def test_tangent_vectors_keep_their_directions_in_space() -> None:
+    ball = Mesh(*icosphere(4))
+
+    def spin(mesh: Mesh) -> NDArray[np.complex128]:
+        """The speed of a sphere that turns about z, in the frames of the mesh."""
+        frame, normal = tangent_frames(mesh)
+        speed = np.cross([0, 0, 1.0], mesh.vertices)
+        return (speed * frame).sum(1) + 1j * (speed * np.cross(normal, frame)).sum(1)
+
+    for done in (damage.remeshed(ball, rng(), 1500), damage.holes(ball, rng())):
+        found = damage.carry_vectors(spin(ball), ball, done)
+        away = np.abs(found - spin(done.mesh))
+        assert np.quantile(away, 0.95) < 0.02
+        assert away.max() < 0.2
+    several = damage.carry_vectors(np.stack([spin(ball), 1j * spin(ball)], 1), ball, done)
+    np.testing.assert_allclose(several, np.stack([found, 1j * found], 1), atol=0.2)

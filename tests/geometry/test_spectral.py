@@ -8,6 +8,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.spectral import (
     eigenbasis,
     heat_kernel_signature,
+    local_heat,
     wave_kernel_signature,
 )
 
@@ -125,3 +126,46 @@ class TestSignatures:
 def test_k_must_be_positive(sphere):
     with pytest.raises(ValueError, match="at least 1"):
         eigenbasis(sphere, 0)
+
+
+def test_local_heat_of_a_sphere_is_the_sum_over_spherical_harmonics():
+    times = np.array([0.005, 0.02, 0.06])
+    level = np.arange(60)
+    series = np.exp(-4 * np.pi * (level * (level + 1))[:, None] * times)  # unit area: R² = 1/4π
+    expected = 4 * np.pi * times * ((2 * level + 1)[:, None] * series).sum(0)
+    found = local_heat(Mesh(*shapes.icosphere(4)), k=200, times=times)
+    np.testing.assert_allclose(found, np.tile(expected, (len(found), 1)), rtol=0.03)
+
+
+def test_local_heat_of_a_square_is_that_of_its_mirror_images():
+    n = 33
+    x, y = np.meshgrid(np.linspace(0, 1, n), np.linspace(0, 1, n))
+    corner = (np.arange(n - 1)[:, None] * n + np.arange(n - 1)).reshape(-1, 1)
+    square = Mesh(np.stack([x, y, 0 * x], -1).reshape(-1, 3), corner + np.array([0, 1, n + 1, n]))
+    t = 0.01
+    shift = 2.0 * np.arange(-3, 4)
+
+    def line(place):  # heat on an interval that nothing leaves, at its source
+        gap = np.concatenate([shift, 2 * place + shift])
+        return np.exp(-(gap**2) / (4 * t)).sum()
+
+    found = local_heat(square, k=150, times=[t]).reshape(n, n)
+    for i, j in ((0, 0), (0, 16), (16, 16), (4, 9)):
+        np.testing.assert_allclose(found[i, j], line(x[i, j]) * line(y[i, j]), rtol=0.05)
+
+
+def test_local_heat_does_not_feel_a_distant_cut():
+    def bar(length):
+        x, y = np.meshgrid(np.linspace(0, length, 16 * length + 1), np.linspace(0, 1, 17), indexing="ij")
+        corner = (np.arange(16 * length)[:, None] * 17 + np.arange(16)).reshape(-1, 1)
+        return Mesh(np.stack([x, y, 0 * x], -1).reshape(-1, 3), corner + np.array([0, 17, 18, 1]))
+
+    whole, rest = bar(6), bar(4)
+    first = slice(0, 17 * 24)  # far from where it was cut
+    one = local_heat(whole, k=150, times=[0.1 / whole.area])[first]
+    two = local_heat(rest, k=150, times=[0.1 / rest.area])[first]
+    np.testing.assert_allclose(one, two, rtol=0.01)
+    # The heat kernel signature does: it is divided by the heat of the whole.
+    ones = heat_kernel_signature(whole, k=150, times=[0.1 / whole.area])[first]
+    twos = heat_kernel_signature(rest, k=150, times=[0.1 / rest.area])[first]
+    assert np.abs(ones / twos - 1).max() > 0.02

@@ -76,7 +76,7 @@ def test_what_reaches_the_papers_numbers_is_its_network_on_its_input(task: str) 
         ({"radius": float("nan")}, "radius is nan; give a positive number"),
         ({"dropout": 1.0}, "dropout is 1.0"),
         ({"filter": "gabor"}, "choose one of offset, real, complex"),
-        ({"widht": 3}, "unknown setting 'widht'; choose among .*width"),
+        ({"widht": 3}, "unknown setting 'widht'; did you mean width=3"),
     ],
 )
 def test_wrong_values_say_what_is_allowed(changes: dict[str, object], message: str) -> None:

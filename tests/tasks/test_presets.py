@@ -47,6 +47,8 @@ def test_what_reaches_the_papers_numbers_has_a_schedule(task: Any) -> None:
         ("average", 1.5, "between 0 and 1"),
         ("reshaped", -1, "reshaped is -1; give a whole number from 0 up"),
         ("reshaping", 0.0, "reshaping is 0.0; give a number above 0"),
+        ("damaged", -1, "damaged is -1; give a whole number from 0 up"),
+        ("damaging", 3.0, "damaging is 3.0; give a number above 0"),
         ("clip", 0.0, "positive number, or None"),
         ("speed", 3, "unknown setting 'speed'"),
     ],

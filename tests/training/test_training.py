@@ -45,7 +45,10 @@ def test_segmentation_learns_what_can_be_learnt() -> None:
     assert evaluate(model, unseen).metrics["accuracy"] > 0.85
 
 
-def test_each_mesh_takes_turns_with_its_reshaped_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("copies", [{"reshaped": 2}, {"damaged": 2}, {"reshaped": 1, "damaged": 1}])
+def test_each_mesh_takes_turns_with_its_copies(
+    monkeypatch: pytest.MonkeyPatch, copies: dict[str, int]
+) -> None:
     data, shown = blobs(count=2), []
 
     def watched(examples: Any, *arguments: Any, **options: Any) -> Any:
@@ -53,7 +56,7 @@ def test_each_mesh_takes_turns_with_its_reshaped_copies(monkeypatch: pytest.Monk
         return epoch_steps(examples, *arguments, **options)
 
     monkeypatch.setattr("fieldconv.training.loop.epoch_steps", watched)
-    train(tiny_network("segmentation", data), data, preset="tiny", epochs=6, reshaped=2, quiet=True)
+    train(tiny_network("segmentation", data), data, preset="tiny", epochs=6, quiet=True, **copies)
     for index in range(2):
         same = [[torch.equal(one[index], two[index]) for two in shown] for one in shown]
         assert same == [[i % 3 == j % 3 for j in range(6)] for i in range(6)]

@@ -151,3 +151,14 @@ def test_places_without_their_template_are_left_out(
     Mesh(ball.vertices, ball.faces, vertex_data={"match": np.arange(162)}).save(tmp_path / "a.ply")
     view([tmp_path / "a.ply"], open=False)
     assert shown[0].colourings == []
+
+
+def test_labels_may_be_names(ball_file: Path, ball: Mesh, tmp_path: Path, shown: list[pan.Panel]) -> None:
+    words = ["leg"] * len(ball.vertices)
+    words[0], words[3] = "head", "-1"
+    (tmp_path / "parts.txt").write_text("\n".join(words), encoding="utf-8")
+    view([ball_file], labels=tmp_path / "parts.txt", out=tmp_path / "x.html", open=False)
+    (colouring,) = shown[0].colourings
+    assert isinstance(colouring, pan.Labels)
+    assert list(colouring.names) == ["head", "leg"]
+    assert colouring.values[:4].tolist() == [0, 1, 1, -1]

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 import tyro
 
 
 def cache(
-    action: tyro.conf.Positional[Literal["size", "clear"]] = "size", /, folder: Path | None = None
+    action: tyro.conf.Positional[Literal["size", "clear"]] = "size", /, folder: str | None = None
 ) -> None:
     """Size of what is kept (prepared surfaces, distances on templates), or clear it.
 
+    Clearing leaves what other processes are writing. $FIELDCONV_CACHE names another folder or an address such
+    as s3://bucket/surfaces, $FIELDCONV_CACHE_LIMIT the size it may have, such as 20GB, or none.
+
     Args:
         action: What to do.
-        folder: Another folder than the user's cache folder.
+        folder: Another folder or address than the user's cache folder.
     """
     from fieldconv.surface.cache import SurfaceCache
 
     store = SurfaceCache(folder)
     count, size = store.clear() if action == "clear" else store.size()
     done = "removed from" if action == "clear" else "in"
-    print(f"{count} files, {size / 1e6:.1f} MB, {done} {store.folder}")
+    room = "no limit" if store.limit is None else f"limit {store.limit / 1e9:.3g} GB"
+    print(f"{count} files, {size / 1e6:.1f} MB, {done} {store.folder} ({room})")

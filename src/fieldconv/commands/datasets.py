@@ -93,6 +93,11 @@ def check(folder: Folder, /, task: str | None = None) -> int:
         console.print(f"{pairs}{100 * report.known:.1f} % of vertices have ground truth")
     if not report.problems:
         console.print("Everything is as it should be.")
+    if report.advice:
+        console.print("Worth knowing:", style="bold")
+        for line in report.advice:
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+    if not report.problems:
         return 0
     console.print(f"{len(report.problems)} problem{'s' * (len(report.problems) > 1)}:", style="bold red")
     for line in [*(f"  {problem}" for problem in report.problems), report.hint]:

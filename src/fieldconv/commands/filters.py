@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from fieldconv.commands.options import Run
+from fieldconv.commands.results import check_place
 
 
 def filters(
@@ -29,4 +30,5 @@ def filters(
     """
     from fieldconv.training.report import write_filters
 
+    check_place(out)
     print(f"Wrote {write_filters(run, out, mesh=mesh, most=most, up=up)}")

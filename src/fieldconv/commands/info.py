@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fieldconv.commands.options import Meshes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from fieldconv.geometry.mesh import Mesh
@@ -22,12 +24,13 @@ def info(mesh: Meshes, /, radius: float = 0.2) -> int:
     """Show what is in a mesh, what is wrong with it, and what preparing all its vertices would take.
 
     Args:
-        mesh: Mesh files (obj, off, ply, stl, glb).
+        mesh: Mesh files (obj, off, ply, stl, glb), clouds of points (also xyz), or folders of meshes.
         radius: Geodesic radius, on the mesh scaled to unit area, for the count of neighbours.
     """
     from rich.console import Console
 
-    from fieldconv.geometry.mesh import Mesh, MeshError
+    from fieldconv.geometry.mesh import MeshError
+    from fieldconv.geometry.shapefile import load_shape
 
     if not mesh:
         print("fieldconv: name at least one mesh file", file=sys.stderr)
@@ -36,11 +39,50 @@ def info(mesh: Meshes, /, radius: float = 0.2) -> int:
     failed = 0
     for path in mesh:
         try:
-            failed |= _show(Mesh.load(path), str(path), radius, console)
+            if path.is_dir():
+                failed |= _show_folder(path, console)
+            else:
+                failed |= _show(load_shape(path), str(path), radius, console)
         except MeshError as error:
             print(f"fieldconv: {error}", file=sys.stderr)
             failed = 1
     return failed
+
+
+def _show_folder(folder: Path, console: Any) -> int:
+    """Print a line for each mesh of a folder; return 1 if one cannot be used."""
+    from rich.table import Table
+
+    from fieldconv.geometry.mesh import Mesh, MeshError
+    from fieldconv.geometry.meshfiles import meshes_below
+
+    table = Table("mesh", "vertices", "faces", "components", "problems")
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    paths = meshes_below(folder)
+    odd = unusable = 0
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        try:
+            shape = Mesh.load(path)
+            report = shape.check()
+        except MeshError as error:
+            unusable += 1
+            table.add_row(name, "", "", "", str(error).removeprefix(f"{path}: "))
+            continue
+        unusable += shape.problem is not None
+        odd += bool(report.problems)
+        counts = report.counts
+        numbers = [f"{counts[key]:,}" for key in ("vertices", "faces", "components")]
+        table.add_row(name, *numbers, shape.problem or "; ".join(report.problems) or "none")
+    console.print(table)
+    console.print(
+        f"{len(paths):,} meshes, {odd:,} with something odd, {unusable:,} that cannot be used. "
+        f"For labels too: fieldconv datasets check {folder}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return int(unusable > 0)
 
 
 def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:

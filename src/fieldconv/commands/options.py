@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import docstring_parser
 import tyro
@@ -13,6 +13,7 @@ import tyro
 from fieldconv._checked import field_types
 
 Meshes = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="MESH [MESH ...]")]
+Also = Literal["obj", "glb", "off"]
 Run = Annotated[Path, tyro.conf.arg(metavar="RUN"), tyro.conf.Positional]
 
 

@@ -1,20 +1,28 @@
-"""`fieldconv precompute`: a folder of meshes prepared ahead of training."""
+"""`fieldconv precompute`: a folder of meshes prepared ahead of training, on one machine or many."""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import signal
 import sys
 import time
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from fieldconv.folders.parallel import Lines
 from fieldconv.geometry.meshfiles import meshes_below
 from fieldconv.surface.settings import SurfaceSettings
+
+Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
 
 
 def precompute(
@@ -24,7 +32,9 @@ def precompute(
     network: str = "fcnet",
     settings: Annotated[SurfaceSettings, tyro.conf.arg(name="")] = SurfaceSettings(),  # noqa: B008
     workers: int = 0,
-    cache: Path | None = None,
+    cache: str | None = None,
+    shard: str | None = None,
+    dask: str | None = None,
 ) -> int:
     """Prepare every mesh in a folder, and the folders in it, ahead of training.
 
@@ -32,6 +42,8 @@ def precompute(
     cannot be used is named at the end.
 
     $ fieldconv precompute MESHES --task segmentation
+    $ fieldconv precompute MESHES --task segmentation --shard 3/16 --cache /shared/surfaces
+    $ fieldconv precompute MESHES --task segmentation --dask tcp://scheduler:8786 --cache s3://bucket/surfaces
 
     Args:
         folder: Folder of meshes.
@@ -39,11 +51,15 @@ def precompute(
         network: The network that will be trained for it.
         settings: How meshes are prepared.
         workers: Processes; as many as cores if 0.
-        cache: Folder to keep prepared surfaces in; the user's cache folder if not given.
+        cache: Folder or address (such as s3://bucket/surfaces) to keep prepared surfaces in; the user's cache
+            folder if not given.
+        shard: Only this part of the meshes, such as 3/16 for the third of sixteen; for arrays of jobs.
+        dask: Address of a Dask scheduler, whose workers do the work; needs `pip install fieldconv[cluster]`.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from fieldconv.networks import network_named
+    from fieldconv.surface.cache import default_folder
     from fieldconv.tasks import task_named
 
     if workers < 0:
@@ -54,9 +70,11 @@ def precompute(
         settings = (
             task_named(task).network_config(kind.Config, network=network, classes=1, **given).surface_settings
         )
-    paths = meshes_below(folder)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(workers or cores, len(paths))
+    paths = shard_of(meshes_below(folder), shard) if shard is not None else meshes_below(folder)
+    # Other machines may have another home, and start in another folder.
+    where = cache or default_folder()
+    where = where if "://" in where else os.path.abspath(where)
+    jobs = [(path.absolute(), settings, where, network) for path in paths]
     skipped, problems = 0, []
     began = time.perf_counter()
     columns = (
@@ -66,35 +84,23 @@ def precompute(
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    # Spawned, not forked: the parent may hold threads.
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(max(cores // workers, 1), network),
-    )
+    outcomes = _by_dask(jobs, dask) if dask is not None else _by_processes(jobs, workers)
+    lines = Lines("Preparing meshes", len(jobs))
     try:
-        with Progress(*columns, disable=not sys.stderr.isatty()) as progress:
-            bar = progress.add_task("", total=len(paths), rate="")
-            left = {pool.submit(_prepare, path, settings, cache) for path in paths}
-            done_count = 0
-            while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                for future in done:
-                    fresh, problem = future.result()
-                    done_count += 1
-                    skipped += not fresh and not problem
-                    if problem:
-                        problems.append(problem)
-                    rate = done_count / (time.perf_counter() - began)
-                    progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
+        with Progress(*columns, disable=not sys.stderr.isatty()) as progress, closing(outcomes):
+            bar = progress.add_task("", total=len(jobs), rate="")
+            for number, (fresh, problem) in enumerate(outcomes, start=1):
+                skipped += not fresh and not problem
+                if problem:
+                    problems.append(problem)
+                rate = number / (time.perf_counter() - began)
+                progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
+                if progress.disable:
+                    lines.step()
     except KeyboardInterrupt:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in active_children():  # entries are written whole or not at all
-            worker.terminate()
-        raise
-    pool.shutdown()
-    made = len(paths) - skipped - len(problems)
+        print("\nfieldconv: stopped. What was finished is kept; the same line goes on.", file=sys.stderr)
+        return 130
+    made = len(jobs) - skipped - len(problems)
     print(f"{made} prepared, {skipped} were there already, {len(problems)} failed, "
           f"{time.perf_counter() - began:.1f} s")  # fmt: skip
     for problem in sorted(problems):
@@ -102,28 +108,112 @@ def precompute(
     return 1 if problems else 0
 
 
-def _start_worker(threads: int, network: str) -> None:
+def shard_of(paths: list[Path], shard: str) -> list[Path]:
+    """Return every n-th path from the i-th on, for the shard "i/n"; raise ValueError if it is none.
+
+    Examples
+    --------
+    >>> [path.name for path in shard_of([Path("a"), Path("b"), Path("c"), Path("d"), Path("e")], "2/3")]
+    ['b', 'e']
+    """
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise ValueError(
+            f"shard is {shard[:40]!r}; give one of n parts, such as 3/16 for the third of sixteen"
+        )
+    return paths[int(found[1]) - 1 :: int(found[2])]
+
+
+Job = tuple[Path, SurfaceSettings, str, str]
+
+
+def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, None]:
+    """Prepare meshes in processes of this machine."""
+    if not jobs:
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(workers or cores, len(jobs))
+    # Spawned, not forked: the parent may hold threads.
+    pool = ProcessPoolExecutor(
+        workers,
+        mp_context=get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(max(cores // workers, 1),),
+    )
+    try:
+        with _deaf_to_ctrl_c():  # what is started within never hears it: it is the parent's to handle
+            left = {pool.submit(prepare, *job) for job in jobs}
+        while left:
+            done, left = wait(left, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    except BrokenProcessPool:
+        raise ValueError(
+            "a worker was ended by the system, perhaps for want of memory; what is finished is kept: start "
+            "again, with fewer --workers"
+        ) from None
+    except BaseException:
+        for worker in active_children():  # entries are written whole or not at all
+            worker.terminate()
+        # An ordinary end, not an abrupt one: else Python complains about semaphores of the pool.
+        pool.shutdown(cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
+    """Prepare meshes on the workers of a Dask scheduler; those of a lost worker are given to others."""
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ValueError("--dask needs `pip install fieldconv[cluster]`") from None
+    try:
+        client = Client(address, timeout=20)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ValueError(f"no Dask scheduler answers at {address}: {' '.join(str(error).split())}") from None
+    if not jobs:
+        return
+    with client:
+        keys = [f"fieldconv-{secrets.token_hex(4)}-{number}" for number in range(len(jobs))]
+        futures = client.map(prepare, *zip(*jobs, strict=True), key=keys)
+        named = {future.key: job[0] for future, job in zip(futures, jobs, strict=True)}
+        coming = as_completed(futures)
+        del futures  # so that the scheduler may forget what has been seen
+        for future in coming:
+            try:
+                yield future.result()
+            except Exception as error:  # whatever a worker ran into, or that it was lost again and again
+                yield True, f"{named[future.key]}: {' '.join(str(error).split())[:300]}"
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start_worker(threads: int) -> None:
     import torch
 
-    from fieldconv.networks import network_named
-
     torch.set_num_threads(threads)
-    network_named(network)  # which may bring operators of its own
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 
 
-def _prepare(path: Path, settings: SurfaceSettings, cache: Path | None) -> tuple[bool, str]:
+def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:
     """Prepare one mesh; return whether there was anything to do, and what went wrong."""
     from fieldconv.geometry.mesh import Mesh
+    from fieldconv.networks import network_named
     from fieldconv.surface.cache import SurfaceCache
 
-    store = SurfaceCache(cache)
+    network_named(network)  # which may bring operators of its own
     try:
+        store = SurfaceCache(cache)
         mesh = Mesh.load(path)
         if store.has(mesh, settings):
             return False, ""
         store.surface(mesh, settings)
     except (ValueError, OSError) as error:
-        message = str(error)
+        message = " ".join(str(error).split())
         return True, message if str(path) in message else f"{path}: {message}"
-    return True, ""
+    return True, store.problem and f"{path}: {store.problem}"

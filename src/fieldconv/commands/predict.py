@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from fieldconv.commands.options import Run
+from fieldconv.commands.options import Also, Run
 from fieldconv.commands.results import check_elsewhere, mesh_paths
 
 PRINTED = 20
@@ -23,6 +23,7 @@ def predict(
     descriptors: bool = True,
     rotations: int = 1,
     samples: int | None = None,
+    also: tuple[Also, ...] = (),
 ) -> int:
     """Apply a trained network to meshes it has never seen, of any resolution and quality.
 
@@ -32,14 +33,17 @@ def predict(
 
     $ fieldconv predict RUN new.stl --out RESULT
     $ fieldconv predict RUN FOLDER list.txt --out RESULT
+    $ fieldconv predict RUN scan.xyz --out RESULT --also glb obj
 
     Args:
         run: Run or checkpoint folder.
-        meshes: Mesh files, folders of them, or text files that list them.
+        meshes: Mesh files or clouds of points (ply, obj, off, xyz without faces), folders of meshes, or text
+            files that list them.
         out: Folder for the results.
         descriptors: Write the descriptors of vertices, too.
         rotations: Average over this many orientations of each shape; slower, a little better.
         samples: Look at so many samples of each shape, instead of as many as the network learnt with.
+        also: Further formats for the coloured mesh.
     """
     from fieldconv._io import write_csv
     from fieldconv.surface.views import check_rotations
@@ -60,7 +64,14 @@ def predict(
     for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
         try:
             found = apply(
-                model, path, rotations=rotations, descriptors=descriptors, samples=samples, out=out, name=name
+                model,
+                path,
+                rotations=rotations,
+                descriptors=descriptors,
+                samples=samples,
+                out=out,
+                name=name,
+                also=also,
             )
         except (ValueError, OSError) as error:
             problem = " ".join(str(error).split())

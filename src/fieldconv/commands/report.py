@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from fieldconv.commands.results import check_place
+
 Runs = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
 
 
@@ -25,6 +27,7 @@ def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) 
     """
     from fieldconv.training.report import compare, write_figures, write_report
 
+    check_place(out)
     if len(runs) == 1:
         print(f"Wrote {write_report(runs[0], out)}")
     else:

@@ -39,6 +39,15 @@ def check_elsewhere(out: Path, meshes: Sequence[Path]) -> None:
             raise ValueError(f"{out} is the folder of {mesh.name} itself; choose another one for --out")
 
 
+def check_place(*pages: Path | None) -> None:
+    """Raise ValueError if the folder of a page or picture to write is not there: its name may be misspelt."""
+    for page in pages:
+        if page is not None and not page.parent.is_dir():
+            raise ValueError(
+                f"{page.parent}: no such folder; make it first, or choose another place for {page.name}"
+            )
+
+
 def print_metrics(result: Evaluation) -> None:
     """Print a table of an evaluation's numbers."""
     from rich.console import Console
@@ -57,7 +66,9 @@ def print_metrics(result: Evaluation) -> None:
         for name, value in zip(result.class_names, result.tables["iou"], strict=True):
             if value == value:  # parts that do not occur have none
                 table.add_row(f"IoU of {name}", f"{100 * value:.1f} %")
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print(result.measured_on().capitalize(), highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -166,8 +166,6 @@ def run(
     settings = RunSettings.assemble(task, preset=preset, network=network, file=config, changes=changes)
     check_free(out, resume)
     keep_freed_memory()
-    where = settings.source.data or "embedded creatures"
-    print(f"Preparing {where} for {task}; prepared meshes are kept for the next time.", file=sys.stderr)
     model = train_from(settings, out, resume=resume)
     if not _is_first_process():
         return 0  # the first one does the rest

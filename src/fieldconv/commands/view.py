@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fieldconv.commands.options import Meshes
+from fieldconv.commands.results import check_place
 
 if TYPE_CHECKING:
     from fieldconv.geometry.mesh import Mesh
@@ -42,8 +43,8 @@ def view(
     $ fieldconv view shape.obj --run RUN --png shape.png
 
     Args:
-        meshes: Mesh files (obj, off, ply, stl, glb).
-        labels: A class per vertex, counted from 0; negative means none.
+        meshes: Mesh files (obj, off, ply, stl, glb), or clouds of points (also xyz).
+        labels: A class per vertex, counted from 0, or its name; negative means none.
         scalar: A number per vertex.
         field: A vector per vertex: complex or two columns (in the tangent frames), or three (in space).
         map: For each mesh after the first: which vertex of the first, from 0, its vertices correspond to.
@@ -58,6 +59,7 @@ def view(
     """
     from fieldconv.viz.view_meshes import view as show
 
+    check_place(out, png)
     shown, template = _predicted(run, meshes) if run is not None else (None, None)
     files = {"labels": labels, "scalar": scalar, "field": field, "map": map, "error": error}
     written = show(

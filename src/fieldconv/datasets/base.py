@@ -17,13 +17,13 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from fieldconv.datasets.copies import damage_version, damaged_truth, read_damaged, read_reshaped
 from fieldconv.datasets.fingerprint import fingerprint
 from fieldconv.datasets.matches import BALL, Matches, SurfacePair, find_matches, near_samples
 from fieldconv.folders.collection import NOTHING_KNOWN, Collection, Item, Pair, Sample
 from fieldconv.folders.parallel import progress_bar, run_all
 from fieldconv.geometry.geodesics import SOLVER_VERSION
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.reshape import reshaped
 from fieldconv.surface.cache import SurfaceCache, mesh_digest
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import Surface, ToSurface
@@ -187,19 +187,39 @@ class SurfaceDataset(Dataset[Any]):
         """
 
         def other(number: int, item: Item) -> Item:
-            return replace(item, read=partial(_read_reshaped, item.read, seed, number, strength))
+            return replace(item, read=partial(read_reshaped, item.read, seed, number, strength))
 
         # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
         return self._remade(other, self.pre_transform, memory=0)
 
+    def damaged(self: Own, seed: int, strength: float = 1.0) -> Own:
+        """Return the same elements, each mesh damaged as scans are, drawn by the seed.
+
+        Targets are carried over. See `fieldconv.geometry.damage`.
+        """
+        version = damage_version()
+
+        def other(number: int, item: Item) -> Item:
+            read = partial(read_damaged, item.read, self.task, seed, number, strength, version)
+            return replace(item, read=read)
+
+        def truth(pair: Pair) -> Pair:
+            return replace(pair, truth=partial(damaged_truth, pair.truth))
+
+        return self._remade(other, self.pre_transform, memory=0, change_pair=truth)
+
     def _remade(
-        self: Own, change: Callable[[int, Item], Item], pre_transform: PreTransform, memory: int = MEMORY
+        self: Own,
+        change: Callable[[int, Item], Item],
+        pre_transform: PreTransform,
+        memory: int = MEMORY,
+        change_pair: Callable[[Pair], Pair] = lambda pair: pair,
     ) -> Own:
         """The same elements of changed items, prepared anew."""
         used = sorted({part for i in self._indices for part in self._parts(i)})
         place = {part: number for number, part in enumerate(used)}
         paired = self._task.paired
-        pairs = [self._pairs[i] for i in self._indices] if paired else []
+        pairs = [change_pair(self._pairs[i]) for i in self._indices] if paired else []
         remade = copy.copy(self)  # of the same class
         SurfaceDataset.__init__(
             remade,
@@ -365,8 +385,3 @@ def _any_known(surface: Surface) -> bool:
     """Whether a target is known at any vertex; whole numbers below zero are not."""
     target = surface.vertex_y if "vertex_y" in surface else None
     return target is None or target.dtype != torch.int64 or bool((target >= 0).any())
-
-
-def _read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: float) -> Sample:
-    sample = read()
-    return sample._replace(mesh=reshaped(sample.mesh, [seed, number], strength))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from fieldconv.datasets.advice import advise
 from fieldconv.datasets.folder import OWN, detect_benchmark, read_folder
-from fieldconv.folders.collection import NOTHING_KNOWN, Collection
+from fieldconv.folders.collection import NOTHING_KNOWN, Collection, Pair
 from fieldconv.folders.parallel import Watch, run_all
 
 
@@ -38,6 +40,10 @@ class FolderReport:
     problems : tuple of str
         One sentence each; empty if the folder is as it should be.
     hint : str
+        What to do about them.
+    advice : tuple of str
+        Why numbers from this folder should not be trusted, one sentence each: too few meshes to learn from or
+        to test on, classes without examples. Own folders only.
     """
 
     layout: str
@@ -48,6 +54,7 @@ class FolderReport:
     known: float | None
     problems: tuple[str, ...]
     hint: str = ""
+    advice: tuple[str, ...] = ()
 
 
 def check_folder(root: str | Path, *, task: str | None = None, watch: Watch | None = None) -> FolderReport:
@@ -63,22 +70,39 @@ def check_folder(root: str | Path, *, task: str | None = None, watch: Watch | No
     """
     benchmark = detect_benchmark(root, task)
     if benchmark is None:
-        return inspect(read_folder(root, task=task, split="all"), watch=watch)
+        found = read_folder(root, task=task, split="all")
+        held = read_folder(root, task=task, split="test")
+        tested = {_name(held, pair) for pair in held.pairs} or {item.name for item in held.items}
+        return inspect(found, watch=watch, tested=tested)
     return inspect(benchmark.read(root, split="all"), layout=benchmark.title, watch=watch)
 
 
-def inspect(collection: Collection, *, layout: str = OWN, watch: Watch | None = None) -> FolderReport:
-    """Read everything in a collection, and sum up what was found."""
+def inspect(
+    collection: Collection,
+    *,
+    layout: str = OWN,
+    watch: Watch | None = None,
+    tested: Set[str] | None = None,
+) -> FolderReport:
+    """Read everything in a collection, and sum up what was found.
+
+    Parameters
+    ----------
+    tested : set of str, optional
+        Names of the meshes or pairs of the test part, to say whether both parts are large enough.
+    """
     samples, problems = run_all(collection.items, lambda item: item.read(), watch=watch)
     good = {i: sample for i, sample in enumerate(samples) if sample is not None}
     sizes: dict[str, list[int]] = {}
     for i, sample in good.items():
         sizes.setdefault(collection.items[i].group or "meshes", []).append(len(sample.mesh.vertices))
     targets = [sample.target for sample in good.values()]
+    named = {collection.items[i].name: sample.target for i, sample in good.items()}
     if collection.pairs:
         pairs = [pair for pair in collection.pairs if pair.scene in good and pair.model in good]
         truths, notes = run_all(pairs, lambda p: p.truth(good[p.scene], good[p.model]), watch=watch)
         targets = [truth for truth in truths if truth is not None]
+        named = dict.fromkeys((_name(collection, pair) for pair in pairs), None)
         problems += notes
     per_vertex = [np.asarray(target) for target in targets if np.ndim(target) > 0]
     known = None
@@ -104,4 +128,13 @@ def inspect(collection: Collection, *, layout: str = OWN, watch: Watch | None = 
         known,
         tuple(dict.fromkeys([*collection.problems, *problems])),
         collection.hint,
+        ()
+        if tested is None or not named
+        else tuple(
+            advise(named, tested, collection.class_names, what="pairs" if collection.pairs else "meshes")
+        ),
     )
+
+
+def _name(collection: Collection, pair: Pair) -> str:
+    return f"{collection.items[pair.scene].name} {collection.items[pair.model].name}"

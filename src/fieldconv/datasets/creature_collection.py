@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +45,10 @@ def creature_collection(
 ) -> Collection:
     """Return creatures of the chosen species in turn; parameters as for `fieldconv.datasets.Creatures`."""
     kind = task_named(task)
+    if split == "all":
+        return _both_splits(task, meshes, vertices, species, pose, difficulty, seed)
     if split not in PER_SPECIES:
-        raise ValueError(f"split is {split!r}; choose one of {', '.join(PER_SPECIES)}")
+        raise ValueError(f"split is {split!r}; choose one of {', '.join((*PER_SPECIES, 'all'))}")
     chosen = _species(species, kind)
     count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)
     if kind.paired:
@@ -78,6 +82,29 @@ def creature_collection(
         class_names=kind.embedded_classes(chosen, parts),
         pairs=tuple(pairs),
         template=partial(_template_mesh, chosen[0], vertices) if kind.one_template else None,
+    )
+
+
+def test_share(meshes: int, task: str) -> int:
+    """Return how many creatures are tested on where so many are trained on: a fifth, or what a pair needs."""
+    return max(2 if task_named(task).paired else 1, round(meshes / 5))
+
+
+def _both_splits(task: str, meshes: int | None, *more: Any) -> Collection:
+    """The training and the test part, one after the other."""
+    names = ("vertices", "species", "pose", "difficulty", "seed")
+    counts = {"train": meshes, "test": None if meshes is None else test_share(meshes, task)}
+    parts = [
+        creature_collection(task, split=split, meshes=count, **dict(zip(names, more, strict=True)))
+        for split, count in counts.items()
+    ]
+    behind = len(parts[0].items)
+    later = (replace(p, scene=p.scene + behind, model=p.model + behind) for p in parts[1].pairs)
+    return replace(
+        parts[0],
+        name="creatures (all)",
+        items=parts[0].items + parts[1].items,
+        pairs=(*parts[0].pairs, *later),
     )
 
 

@@ -19,10 +19,11 @@ class Creatures(SurfaceDataset):
         Classes are species; parts are shared between species where they mean the same; correspondence is
         with the template of one species; pairs for matching are of one species each. Any other task that
         takes a target from an embedded shape will do, too.
-    split : {"train", "test"}
-        Two sets that share no creature.
+    split : {"train", "test", "all"}
+        Two sets that share no creature, or both.
     meshes : int, optional
-        How many in this split, the species in turn; by default 10 of each to train on and 4 to test.
+        How many in this split, the species in turn; by default 10 of each to train on and 4 to test. Of "all"
+        so many are those to train on, and a fifth as many those to test on are added.
     vertices : int
         Of each mesh, 250 to 50,000.
     species : str or sequence of str, optional
@@ -47,7 +48,7 @@ class Creatures(SurfaceDataset):
         self,
         task: str = "segmentation",
         *,
-        split: Literal["train", "test"] = "train",
+        split: Literal["train", "test", "all"] = "train",
         meshes: int | None = None,
         vertices: int = 1000,
         species: str | Sequence[str] | None = None,

@@ -76,6 +76,7 @@ class DataSource:
         return {"train": kept, "test": held, "all": data}[part]
 
     def _creatures(self, task: str, part: Part, options: dict[str, Any]) -> Any:
+        from fieldconv.datasets.creature_collection import test_share
         from fieldconv.datasets.creature_dataset import Creatures
         from fieldconv.tasks import task_named
 
@@ -83,10 +84,10 @@ class DataSource:
         # One species, so that more of it are needed; else the dataset's own number.
         meshes = self.meshes or (40 if kind.one_template else None)
         if meshes is not None and part == "test":
-            meshes = max(2 if kind.paired else 1, round(meshes / 5))
+            meshes = test_share(meshes, task)
         return Creatures(
             task,
-            split=part,  # type: ignore[arg-type]
+            split=part,
             meshes=meshes,
             vertices=self.vertices,
             species=self.species,

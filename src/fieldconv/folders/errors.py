@@ -5,6 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SHOWN = 20
+LONGEST = 600  # letters of a problem: files may hold words of any length
+
+
+def shortened(text: str) -> str:
+    """Return a text, without its middle if it is very long.
+
+    Examples
+    --------
+    >>> len(shortened("x" * 10**6))
+    600
+    """
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[: half - 2]} … {text[1 - half :]}"
 
 
 class DatasetError(ValueError):
@@ -30,7 +43,7 @@ class DatasetError(ValueError):
 
     def __init__(self, what: str, problems: Sequence[str], *, hint: str = "") -> None:
         self.what = what
-        self.problems = list(problems)
+        self.problems = [shortened(problem) for problem in problems]
         self.hint = hint
         if len(self.problems) == 1:
             lines = [f"{what}: {self.problems[0]}"]

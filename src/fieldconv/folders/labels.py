@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import difflib
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from fieldconv.geometry.mesh import Mesh
 
 Ints = NDArray[np.int64]
 
+EXACT = 2**53  # beyond, floating-point numbers are no longer all whole numbers
 LABEL_SUFFIXES = (".eseg", ".seg", ".txt", ".csv", ".npy", ".vts")
 LABEL_PROPERTIES = ("label", "labels", "part", "segment", "class")
 
@@ -23,27 +27,81 @@ def read_integers(path: str | Path) -> Ints:
     """Read a file of integers: one a line (text), a ``label`` column (.csv), or a 1-D array (.npy).
 
     Blank lines and lines that begin with ``#`` are passed over. In a .csv with a ``vertex`` column the
-    rows may be in any order.
+    rows may be in any order. Numbers such as 3.0 are taken for integers; all others are errors.
 
     Raises
     ------
     DatasetError
-        Names the file and the line that is not an integer.
+        Names the file and the line or vertex that is not an integer of 64 bits.
     """
     path = Path(path)
     try:
         if path.suffix == ".npy":
-            return _as_integers(np.load(path, allow_pickle=False), path)
+            return _as_integers(_read_array(path), path)
         if path.suffix == ".csv":
             return _read_csv(path)
         try:  # the quick way; where it fails, the slow one says in which line
             return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1, encoding="utf-8-sig"), path)
-        except ValueError:
+        except (ValueError, OverflowError):
             return _read_lines(path)
     except DatasetError:
         raise
-    except (OSError, EOFError, ValueError) as error:
+    except Exception as error:  # readers raise whatever damaged bytes make them run into
+        raise _unreadable(path, error) from None
+
+
+def label_words(path: str | Path) -> list[str] | None:
+    """Return the labels of a file of names (text, or a ``label`` column of .csv); None if it holds numbers.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read.
+    """
+    path = Path(path)
+    if path.suffix not in (".txt", ".csv", ".seg"):
+        return None
+    try:
+        lines = read_text(path).splitlines()
+    except (OSError, ValueError) as error:
         raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
+    if path.suffix == ".csv":
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if "".join(row).strip()]
+        header = [cell.lower() for cell in rows[0]] if rows else []
+        if "label" not in header:
+            return None
+        words = [row[header.index("label")] for row in rows[1:] if len(row) == len(header)]
+        if "vertex" in header and words and not _is_number(words[0]):
+            place = [row[header.index("vertex")] for row in rows[1:] if len(row) == len(header)]
+            if place != [str(k) for k in range(len(place))]:
+                raise DatasetError(str(path), ["names of parts must be in the order of the vertices, from 0"])
+    else:
+        words = [text for line in lines if (text := line.split("#")[0].strip())]
+    if words and words[0] != "-1" and _is_number(words[0]):
+        return None
+    named = [word for word in words if not _is_number(word)]
+    # A file of numbers with a slip in it is told by the other reader.
+    return words if len(named) > len(words) / 2 else None
+
+
+def read_labels(path: str | Path, numbers: Mapping[str, int]) -> Ints:
+    """Read labels, integers or names, of which ``numbers`` says which integer each means; −1 means none.
+
+    Raises
+    ------
+    DatasetError
+        Names the file and the first label that is not known.
+    """
+    words = label_words(path)
+    if words is None:
+        return read_integers(path)
+    known = {**numbers, "-1": -1}
+    for place, word in enumerate(words, start=1):
+        if word not in known:
+            near = difflib.get_close_matches(word, numbers, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ", which is not in classes.txt"
+            raise DatasetError(str(path), [f"label {place} is {word!r}{hint}"])
+    return np.array([known[word] for word in words], dtype=np.int64)
 
 
 def read_numbers(path: str | Path) -> NDArray[Any]:
@@ -61,15 +119,17 @@ def read_numbers(path: str | Path) -> NDArray[Any]:
     path = Path(path)
     try:
         if path.suffix == ".npy":
-            values = np.load(path, allow_pickle=False)
+            values = _read_array(path)
         elif path.suffix == ".csv":
             lines = read_text(path).splitlines()
             named = bool(lines) and not all(_is_number(cell) for cell in lines[0].split(","))
             values = np.loadtxt(lines, delimiter=",", skiprows=int(named), ndmin=1, encoding="utf-8")
         else:
             values = np.loadtxt(path, ndmin=1, encoding="utf-8-sig")
-    except (OSError, EOFError, ValueError) as error:
-        raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
+    except DatasetError:
+        raise
+    except Exception as error:  # readers raise whatever damaged bytes make them run into
+        raise _unreadable(path, error) from None
     if values.dtype.kind not in "fiuc" or values.ndim not in (1, 2):
         raise DatasetError(
             str(path), [f"holds {values.dtype} of shape {values.shape}; expected a row per vertex"]
@@ -88,13 +148,40 @@ def write_numbers(path: str | Path, values: NDArray[Any]) -> None:
         np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g", encoding="utf-8")
 
 
+def _read_array(path: Path) -> NDArray[Any]:
+    """Read a .npy file; of one that declares more than it holds no memory is asked for."""
+    values = np.load(path, allow_pickle=False, mmap_mode="r")
+    if not isinstance(values, np.ndarray):  # an archive of several under the wrong name
+        values.close()
+        raise DatasetError(str(path), ["is an .npz archive; expected one array, as np.save writes it"])
+    return np.array(values)
+
+
+def _unreadable(path: Path, error: Exception) -> DatasetError:
+    return DatasetError(
+        str(path), [f"cannot be read ({' '.join(str(error).split()) or type(error).__name__})"]
+    )
+
+
 def _as_integers(values: NDArray[Any], path: Path) -> Ints:
+    """Integers of 64 bits; raise DatasetError that names the first vertex whose value is none."""
     if values.ndim != 1:
         raise DatasetError(str(path), [f"has shape {values.shape}; expected one integer per row"])
-    if values.dtype.kind not in "iub" and not (
-        values.dtype.kind == "f" and np.array_equal(values, np.round(values))
-    ):
+    kind = values.dtype.kind
+    if kind == "f":
+        with np.errstate(invalid="ignore"):  # NaN and infinity fail both
+            fine = (np.abs(values) <= EXACT) & (values == np.round(values))
+    elif kind == "u":
+        fine = values <= np.iinfo(np.int64).max
+    elif kind in "ib":
+        return values.astype(np.int64)
+    else:
         raise DatasetError(str(path), [f"holds {values.dtype} values; expected integers"])
+    if not fine.all():
+        first = int(np.argmin(fine))
+        raise DatasetError(
+            str(path), [f"the label of vertex {first} is {values[first]}; expected an integer"]
+        )
     return values.astype(np.int64)
 
 
@@ -108,13 +195,15 @@ def _read_lines(path: Path) -> Ints:
 
 
 def _integer(text: str, path: Path, line: int) -> int:
-    try:
-        value = float(text)  # some writers put 3.0 for 3
-        if value == int(value):
-            return int(value)
-    except (ValueError, OverflowError):
-        pass
-    raise DatasetError(str(path), [f"line {line} is {text!r}; expected one integer"])
+    if re.fullmatch(r"[+-]?[0-9]{1,19}", text):
+        value = int(text)
+        if -(2**63) <= value < 2**63:
+            return value
+    elif re.fullmatch(r"[+-]?[0-9]{1,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,3})?", text):
+        number = float(text)  # some writers put 3.0 for 3
+        if abs(number) <= EXACT and number == int(number):
+            return int(number)
+    raise DatasetError(str(path), [f"line {line} is {text[:40]!r}; expected one integer"])
 
 
 def _read_csv(path: Path) -> Ints:
@@ -136,7 +225,7 @@ def _read_csv(path: Path) -> Ints:
     order: list[int] = []
     for number, row in rows[named:]:
         if len(row) < len(header):
-            expected = ",".join(header)
+            expected = ",".join(header)[:100]
             raise DatasetError(str(path), [f"line {number} has {len(row)} columns; expected '{expected}'"])
         values.append(_integer(row[column].strip(), path, number))
         if index is not None:
@@ -227,15 +316,16 @@ def _edge_areas(mesh: Mesh, edges: Ints) -> NDArray[np.float64]:
 def _vote(cells: Ints, labels: Ints, weights: NDArray[np.float64], num_vertices: int) -> Ints:
     """Each cell (row of vertex ids) gives its weight to its label at each of its vertices."""
     values, rank = np.unique(labels, return_inverse=True)
-    ballot = cells * len(values) + rank.reshape(-1, 1)
-    votes = np.bincount(
-        ballot.ravel(), np.repeat(weights, cells.shape[1]), minlength=num_vertices * len(values)
-    ).reshape(num_vertices, len(values))
-    # Cells of no area must not leave a vertex without a label, but they never outvote the others.
-    touched = np.zeros_like(votes)
-    touched.reshape(-1)[ballot.ravel()] = np.finfo(np.float64).tiny
-    votes = votes + touched
-    return np.where(votes.any(axis=1), values[votes.argmax(axis=1)], -1)
+    ballot = (cells * len(values) + rank.reshape(-1, 1)).ravel()
+    # Only pairs of a vertex and a label that occur: a table of all would not fit for many labels.
+    cast, number = np.unique(ballot, return_inverse=True)
+    votes = np.bincount(number.reshape(-1), np.repeat(weights, cells.shape[1]))
+    vertex, label = np.divmod(cast, len(values))
+    order = np.lexsort((label, -votes, vertex))
+    chosen, first = np.unique(vertex[order], return_index=True)
+    result = np.full(num_vertices, -1, np.int64)
+    result[chosen] = values[label[order[first]]]
+    return result
 
 
 def mesh_labels(mesh: Mesh) -> Ints | None:

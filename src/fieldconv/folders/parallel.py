@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -16,16 +18,56 @@ from fieldconv.geometry.mesh import MeshError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 Watch = Callable[[Sequence[Any]], Iterable[Any]]
+EVERY = 10.0  # seconds between two lines
 
 
 def progress_bar(what: str) -> Watch:
-    """Return what shows a progress bar over a list; nothing is shown where there is no terminal."""
-    console = Console(stderr=True)
+    """Return what shows a progress bar over a list; where there is no terminal, a line every ten seconds."""
 
     def watch(jobs: Sequence[Any]) -> Iterable[Any]:
-        return track(jobs, what, console=console, disable=not console.is_terminal, transient=True)
+        return followed(jobs, what, total=len(jobs))
 
     return watch
+
+
+def followed(things: Iterable[Any], what: str, *, total: int | None = None) -> Iterator[Any]:
+    """Yield the same things and show how far they are: a bar in a terminal, else a line every ten seconds."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        yield from track(things, what, total, console=console, transient=True)
+        return
+    lines = Lines(what, total)
+    for thing in things:
+        yield thing
+        lines.step()
+
+
+class Lines:
+    """How far a long call is, where there is no terminal: a line on standard error every ten seconds.
+
+    Parameters
+    ----------
+    what : str
+    total : int, optional
+        Number of steps.
+    """
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self.began = self.last = time.monotonic()
+
+    def step(self, count: int = 1) -> None:
+        """Note that so many steps are done."""
+        self.done += count
+        now = time.monotonic()
+        if now - self.last < EVERY:
+            return
+        self.last = now
+        text = f"{self.what}: {self.done:,}"
+        if self.total:
+            left = (now - self.began) / self.done * (self.total - self.done)
+            text += f" of {self.total:,}, about {left:,.0f} s left"
+        print(text, file=sys.stderr, flush=True)
 
 
 def run_all(

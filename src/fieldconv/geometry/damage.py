@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from .geodesics import tangent_frames
 from .halfedge import collapse_edges, edge_ratios, flip_edges, make_net, net_arrays, net_vertices
 from .mesh import Mesh
 from .remesh import EQUILATERAL, even_size, remesh, unevenness
@@ -35,6 +36,7 @@ from .voxels import outer_surface
 
 __all__ = [
     "Damaged",
+    "carry_vectors",
     "cut",
     "damaged",
     "decimated",
@@ -93,6 +95,34 @@ class Damaged:
     def then(self, more: Damaged) -> Damaged:
         """Return the further damage to this mesh as damage to the first one."""
         return Damaged(more.mesh, csr_array(more.origin @ self.origin))
+
+
+def carry_vectors(vectors: NDArray[Any], mesh: Mesh, done: Damaged) -> NDArray[np.complex128]:
+    """Return tangent vectors (V_old, …) of the old mesh in the frames of the damaged one.
+
+    Parameters
+    ----------
+    vectors : (V_old, …) complex
+        In the frames that `tangent_frames` gives the old mesh.
+    mesh : Mesh
+        The old one.
+    done : Damaged
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    >>> carry_vectors(np.array([1j, 2, 3]), triangle, undamaged(triangle)).round(9).tolist()
+    [1j, (2+0j), (3+0j)]
+    """
+    flat = np.asarray(vectors, np.complex128).reshape(len(vectors), -1)
+    frame, normal = tangent_frames(mesh)
+    across = np.cross(normal, frame)
+    space = flat.real[:, :, None] * frame[:, None] + flat.imag[:, :, None] * across[:, None]
+    space = done.carry(space)
+    frame, normal = tangent_frames(done.mesh)
+    across = np.cross(normal, frame)
+    turned = (space * frame[:, None]).sum(2) + 1j * (space * across[:, None]).sum(2)
+    return np.asarray(turned.reshape(-1, *vectors.shape[1:]))
 
 
 def undamaged(mesh: Mesh) -> Damaged:

@@ -34,12 +34,12 @@ class Net(NamedTuple):
 
 
 @kernel
-def _next(h: int) -> int:
+def next_half(h: int) -> int:
     return h - 2 if h % 3 == 2 else h + 1
 
 
 @kernel
-def _previous(h: int) -> int:
+def previous_half(h: int) -> int:
     return h + 2 if h % 3 == 0 else h - 1
 
 
@@ -155,7 +155,7 @@ def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) ->
     """
     start, twin, kind = net.start, net.twin, net.kind
     a, b = start[h], start[twin[h]]
-    c, d = start[_previous(h)], start[_previous(twin[h])]
+    c, d = start[previous_half(h)], start[previous_half(twin[h])]
     if kind[a] == APEX or kind[b] == APEX:
         return False
     if kind[a] == RIM and kind[c] != APEX and kind[d] != APEX:
@@ -171,12 +171,12 @@ def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) ->
                 if start[twin[e]] == neighbour:
                     shared += 1
                     break
-                e = twin[_previous(e)]
+                e = twin[previous_half(e)]
                 if e == net.edge[b]:
                     break
             if kind[neighbour] != APEX and edge_ratio(net, neighbour, b) > longest:
                 return False
-        g = twin[_previous(g)]
+        g = twin[previous_half(g)]
         if g == h:
             break
     if shared != 2:
@@ -186,26 +186,28 @@ def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) ->
         e = net.edge[apex]
         while True:
             valence += 1
-            e = twin[_previous(e)]
+            e = twin[previous_half(e)]
             if e == net.edge[apex]:
                 break
         if valence <= fewest:
             return False
+    if edge_ratio(net, a, b) < 1e-6:
+        return True  # both are at one place already: no triangle changes
     before, after = 1.0, 1.0
     g = h
     while True:
-        i, j = start[_next(g)], start[_previous(g)]
+        i, j = start[next_half(g)], start[previous_half(g)]
         before = min(before, _quality(net, a, i, j))
         if i != b and j != b:
             after = min(after, _quality(net, b, i, j))
-        g = twin[_previous(g)]
+        g = twin[previous_half(g)]
         if g == h:
             break
     return bool(after > max(min(least, before), 0.02))
 
 
 @kernel
-def _collapse(net: Net, h: int) -> None:
+def collapse_edge(net: Net, h: int) -> None:
     """Pull the start of ``h`` onto its end and remove the two triangles between."""
     start, twin, edge = net.start, net.twin, net.edge
     t = twin[h]
@@ -213,11 +215,11 @@ def _collapse(net: Net, h: int) -> None:
     g = h
     while True:
         start[g] = b
-        g = twin[_previous(g)]
+        g = twin[previous_half(g)]
         if g == h:
             break
     for side in (h, t):
-        left, right = twin[_next(side)], twin[_previous(side)]
+        left, right = twin[next_half(side)], twin[previous_half(side)]
         twin[left], twin[right] = right, left
         edge[start[left]], edge[start[right]] = left, right
     for side in (h, t):
@@ -236,10 +238,10 @@ def collapse_edges(net: Net, halves: Ints, shortest: float, longest: float, leas
         if net.start[h] < 0 or edge_ratio(net, net.start[h], net.start[net.twin[h]]) > shortest:
             continue
         if _collapsible(net, h, longest, least, 4):
-            _collapse(net, h)
+            collapse_edge(net, h)
             done += 1
         elif _collapsible(net, net.twin[h], longest, least, 4):
-            _collapse(net, net.twin[h])
+            collapse_edge(net, net.twin[h])
             done += 1
     return done
 
@@ -251,7 +253,7 @@ def collapse_slivers(net: Net, goal: float) -> int:
     for h in range(3 * net.used[1]):
         if net.start[h] < 0:
             continue
-        i, j, k = net.start[h], net.start[_next(h)], net.start[_previous(h)]
+        i, j, k = net.start[h], net.start[next_half(h)], net.start[previous_half(h)]
         if net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX:
             continue
         if _quality(net, i, j, k) > goal or edge_ratio(net, i, j) > min(
@@ -259,10 +261,10 @@ def collapse_slivers(net: Net, goal: float) -> int:
         ):
             continue
         if _collapsible(net, h, 3.0, goal, 3):
-            _collapse(net, h)
+            collapse_edge(net, h)
             done += 1
         elif _collapsible(net, net.twin[h], 3.0, goal, 3):
-            _collapse(net, net.twin[h])
+            collapse_edge(net, net.twin[h])
             done += 1
     return done
 
@@ -282,7 +284,7 @@ def split_edge(net: Net, h: int) -> int:
     """Put a vertex in the middle of an edge that is no edge of a cone; return its number."""
     t = net.twin[h]
     a, b = net.start[h], net.start[t]
-    c, d = net.start[_previous(h)], net.start[_previous(t)]
+    c, d = net.start[previous_half(h)], net.start[previous_half(t)]
     m = net.used[0]
     net.used[0] += 1
     net.point[m] = 0.5 * (net.point[a] + net.point[b])
@@ -290,8 +292,8 @@ def split_edge(net: Net, h: int) -> int:
     net.kind[m] = RIM if net.kind[c] == APEX or net.kind[d] == APEX else INSIDE
     f0, f1, f2, f3 = h // 3, t // 3, net.used[1], net.used[1] + 1
     net.used[1] += 2
-    bc, ca = net.twin[_next(h)], net.twin[_previous(h)]
-    ad, db = net.twin[_next(t)], net.twin[_previous(t)]
+    bc, ca = net.twin[next_half(h)], net.twin[previous_half(h)]
+    ad, db = net.twin[next_half(t)], net.twin[previous_half(t)]
     _set(net, f0, a, m, c, 3 * f1 + 2, 3 * f2 + 2, ca)
     _set(net, f2, m, b, c, 3 * f3 + 0, bc, 3 * f0 + 1)
     _set(net, f1, a, d, m, ad, 3 * f3 + 1, 3 * f0 + 0)
@@ -311,7 +313,7 @@ def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
                 continue
             t = twin[h]
             a, b = start[h], start[t]
-            c, d = start[_previous(h)], start[_previous(t)]
+            c, d = start[previous_half(h)], start[previous_half(t)]
             if net.kind[a] == APEX or net.kind[b] == APEX or net.kind[c] == APEX or net.kind[d] == APEX:
                 continue
             now = min(_quality(net, a, b, c), _quality(net, b, a, d))
@@ -325,21 +327,21 @@ def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
                 e = net.edge[end]
                 while True:
                     valence += 1
-                    e = twin[_previous(e)]
+                    e = twin[previous_half(e)]
                     if e == net.edge[end]:
                         break
                 allowed &= valence > 4
             e = net.edge[c]
             while True:
                 allowed &= start[twin[e]] != d
-                e = twin[_previous(e)]
+                e = twin[previous_half(e)]
                 if e == net.edge[c]:
                     break
             if not allowed:
                 continue
             f0, f1 = h // 3, t // 3
-            bc, ca = twin[_next(h)], twin[_previous(h)]
-            ad, db = twin[_next(t)], twin[_previous(t)]
+            bc, ca = twin[next_half(h)], twin[previous_half(h)]
+            ad, db = twin[next_half(t)], twin[previous_half(t)]
             _set(net, f0, a, d, c, ad, 3 * f1 + 2, ca)
             _set(net, f1, d, b, c, db, bc, 3 * f0 + 1)
             done += 1
@@ -354,8 +356,8 @@ def worst(net: Net, v: int) -> float:
     least = 1.0
     e = net.edge[v]
     while True:
-        least = min(least, _quality(net, v, net.start[_next(e)], net.start[_previous(e)]))
-        e = net.twin[_previous(e)]
+        least = min(least, _quality(net, v, net.start[next_half(e)], net.start[previous_half(e)]))
+        e = net.twin[previous_half(e)]
         if e == net.edge[v]:
             break
     return float(least)
@@ -369,17 +371,17 @@ def way_to_middle(net: Net, v: int) -> tuple[float, float, float]:
     mx, my, mz = 0.0, 0.0, 0.0
     e = net.edge[v]
     while True:
-        q, r = net.point[net.start[_next(e)]], net.point[net.start[_previous(e)]]
+        q, r = net.point[net.start[next_half(e)]], net.point[net.start[previous_half(e)]]
         ux, uy, uz = q[0] - point[0], q[1] - point[1], q[2] - point[2]
         vx, vy, vz = r[0] - point[0], r[1] - point[1], r[2] - point[2]
         nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-        size = (net.size[net.start[_next(e)]] + net.size[net.start[_previous(e)]] + net.size[v]) / 3.0
+        size = (net.size[net.start[next_half(e)]] + net.size[net.start[previous_half(e)]] + net.size[v]) / 3.0
         weight = np.sqrt(nx * nx + ny * ny + nz * nz) / (size * size) + 1e-12
         total += weight
         mx += weight * (ux + vx) / 3.0
         my += weight * (uy + vy) / 3.0
         mz += weight * (uz + vz) / 3.0
-        e = net.twin[_previous(e)]
+        e = net.twin[previous_half(e)]
         if e == net.edge[v]:
             break
     mx, my, mz = mx / total, my / total, mz / total

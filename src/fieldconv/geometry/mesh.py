@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import meshcheck, meshfiles
 from .meshcheck import MeshReport
 from .meshfiles.common import MeshError, colours, fan
+
+if TYPE_CHECKING:
+    from fieldconv.viz.notebook import Display
 
 __all__ = ["Mesh", "MeshError", "MeshReport", "Repair"]
 
@@ -112,15 +115,7 @@ class Mesh:
             If the file is missing, empty, truncated, has no faces, names vertices that it does not have, or
             is of another format.
         """
-        read = meshfiles.read(path)
-        return cls(
-            read.vertices,
-            read.faces,
-            Path(path).stem,
-            read.vertex_colours,
-            read.face_colours,
-            read.vertex_data,
-        )
+        return mesh_of(meshfiles.read(path), Path(path).stem)
 
     def save(self, path: str | Path) -> None:
         """Write the mesh in the format of the suffix, whole or not at all.
@@ -140,6 +135,69 @@ class Mesh:
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
         return f"Mesh({name}{len(self.vertices)} vertices, {len(self.faces)} faces)"
+
+    def _repr_html_(self) -> str:
+        from fieldconv.viz.notebook import own_view
+
+        return own_view(self)
+
+    def show(
+        self,
+        labels: ArrayLike | None = None,
+        field: ArrayLike | None = None,
+        disc: int | None = None,
+        *,
+        scalar: ArrayLike | dict[str, ArrayLike] | None = None,
+        names: Sequence[str] = (),
+        radius: float = 0.2,
+        up: str | None = None,
+        height: int = 460,
+    ) -> Display:
+        """Show the mesh in a notebook, in 3-D and offline: turn it, zoom, click a vertex to read its values.
+
+        Parameters
+        ----------
+        labels : (V,) int, optional
+            A class per vertex; negative means none.
+        field : (V,) complex or (V, 3) float, optional
+            Vectors at the vertices, in the frames of `tangent_frames` or in space.
+        disc : int, optional
+            Show the geodesic disc of this vertex, on the mesh scaled to unit area.
+        scalar : (V,) float, or dict of str to (V,) float, optional
+            Numbers at the vertices, perhaps several with their names.
+        names : sequence of str
+            Names of the classes.
+        radius : float
+            Of the disc.
+        up : "x", "y" or "z", optional
+            Axis that points up; guessed if not given.
+        height : int
+            In pixels.
+
+        Returns
+        -------
+        Display
+            Shown if it ends a cell; ``.save("page.html")`` writes it.
+
+        Examples
+        --------
+        >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2, 3]])
+        >>> square.show(labels=[0, 0, 1, 1], names=["left", "right"])
+        Display(0.1 MB, for a notebook; .save('page.html') writes it)
+        """
+        from fieldconv.viz.notebook import show_mesh
+
+        return show_mesh(
+            self,
+            labels=labels,
+            names=names,
+            scalar=scalar,
+            field=field,
+            disc=disc,
+            radius=radius,
+            up=up,
+            height=height,
+        )
 
     def check(self) -> MeshReport:
         """Report components, boundary, and everything odd, in words (``print``) and as data.
@@ -289,6 +347,11 @@ class Repair:
     vertex_map: Ints
     actions: list[str]
     new_vertex: Ints
+
+
+def mesh_of(read: meshfiles.Contents, name: str) -> Mesh:
+    """Return the mesh that a file holds."""
+    return Mesh(read.vertices, read.faces, name, read.vertex_colours, read.face_colours, read.vertex_data)
 
 
 def _polygons(faces: Any) -> tuple[Ints, NDArray[Any]]:

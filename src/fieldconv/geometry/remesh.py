@@ -17,6 +17,7 @@ from .halfedge import (
     APEX,
     INSIDE,
     Net,
+    collapse_edge,
     collapse_edges,
     collapse_slivers,
     edge_ratio,
@@ -25,6 +26,7 @@ from .halfedge import (
     make_net,
     net_arrays,
     net_vertices,
+    previous_half,
     split_edge,
     way_to_middle,
     worst,
@@ -170,11 +172,22 @@ def _split(
         a, b = net.start[h], net.start[net.twin[h]]
         if a < 0 or net.kind[a] == APEX or net.kind[b] == APEX or edge_ratio(net, a, b) < longest:
             continue
+        c, d = net.start[previous_half(h)], net.start[previous_half(net.twin[h])]
         m = split_edge(net, h)
         net.normal[m] = net.normal[a]
         _place(net, reference, face, share, m, face[a])
-        done += 1
+        if _meets(net, m, a) or _meets(net, m, b) or _meets(net, m, c) or _meets(net, m, d):
+            # In a valley, whatever is near goes to the one vertex at its bottom: take it back.
+            collapse_edge(net, net.twin[3 * (h // 3)])
+        else:
+            done += 1
     return done
+
+
+@kernel
+def _meets(net: Net, a: int, b: int) -> bool:
+    """Whether two vertices are so close that a triangle between them has no area."""
+    return bool(net.kind[b] != APEX and edge_ratio(net, a, b) < 0.01)
 
 
 @kernel
@@ -283,18 +296,16 @@ def remesh(
         collapse_edges(net, by_length(0.2), 0.7, 1.4, 0.2, -1)
         flip_edges(net, 2, -np.inf, 1.0)
         _relax(*on, 2)
-    for attempt in range(8):
+    for attempt in range(10):
         surplus = count() - vertices
         if surplus > 0:  # ever less choosy
-            collapse_edges(net, by_length(), 3.0, 2.0 + 0.5 * attempt, 0.35 - 0.045 * attempt, surplus)
+            collapse_edges(net, by_length(), 3.0, 2.0 + 0.5 * attempt, 0.35 - 0.035 * attempt, surplus)
         elif surplus < 0:
             _split(*on, by_length()[::-1], 0.0, -surplus)
         flip_edges(net, 2, -np.inf, 1.0)
         _relax(*on, 1)
-        if count() == vertices:
-            if attempt:
-                break
-            collapse_slivers(net, 0.2)
+        if collapse_slivers(net, 0.0 if attempt else 0.2) == 0 and count() == vertices:
+            break
 
     points, triangles = net_arrays(net)
     used = net_vertices(net)

@@ -39,6 +39,8 @@ class NetworkConfig:
         Farthest-point samples the network works on; None keeps every vertex.
     features : str
         Input features, see `SurfaceSettings`.
+    closed : bool
+        Close holes and open ends inside, see `SurfaceSettings`.
     in_channels : int or None
         Number of input features; None for as many as ``features`` has.
     """
@@ -54,6 +56,7 @@ class NetworkConfig:
     outputs: int = 8
     samples: int | None = None
     features: str = "xyz"
+    closed: bool = False
     in_channels: int | None = None
 
     def __post_init__(self) -> None:

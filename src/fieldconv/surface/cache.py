@@ -1,9 +1,13 @@
-"""A folder of prepared surfaces, so that no part of any mesh is computed twice.
+"""Prepared surfaces on disk, so that no part of any mesh is computed twice.
 
 Each part of a surface (samples, discs, signatures …) is an entry of its own. Its name is a hash of the mesh,
-the part and the settings it depends on; its content is a digest followed by safetensors, which repeat the
+the part and the settings it depends on; its content is a digest followed by packed tensors, which repeat the
 name. Entries are written whole or not at all, may be written by several processes at once, and are checked
 when read: an entry that is truncated, altered or under another name is computed again, never used.
+
+A cache that cannot be written to, because the disk is full or it belongs to somebody else, is said to be so
+once, and work goes on without it. A cache in a folder is kept below a size (``$FIELDCONV_CACHE_LIMIT``, such
+as 20GB; 50GB by default, none for no limit): what was not used for longest is removed first.
 """
 
 from __future__ import annotations
@@ -11,28 +15,56 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import sys
+import time
 from pathlib import Path
+from threading import Lock
 
-import safetensors.torch
-from safetensors import SafetensorError
 from torch import Tensor
 
-from fieldconv._io import atomic_path
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.surface.packing import PackingError, packed, unpacked
 from fieldconv.surface.parts import Part, Preparation, make_parts, parts_of
 from fieldconv.surface.settings import SurfaceSettings
+from fieldconv.surface.stores import FolderStore, Found, store_at
 from fieldconv.surface.surface import Surface
 
-_FORMAT = 2  # raise it when the tensors of a Surface change
+FOLDER, LIMIT = "FIELDCONV_CACHE", "FIELDCONV_CACHE_LIMIT"
+_FORMAT = 3  # raise it when the tensors of a Surface change
 _DIGEST = hashlib.sha256().digest_size
-_NAME = "entry"  # under which the safetensors repeat the entry's name
+_NAME = "entry"  # under which the packed tensors repeat the entry's name
+_USUAL = "50GB"
+_KEPT = 0.9  # of the limit is left when entries are removed, so that it is not done at every write
+_OFTEN = 0.05  # of the limit is written before other processes' entries are counted again
+_IN_USE = 600.0  # seconds: who used an entry so shortly ago may need it again
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_said: set[str] = set()
+_saying, _counting = Lock(), Lock()
 
 
-def default_folder() -> Path:
+def default_folder() -> str:
     """Return where surfaces are kept: ``$FIELDCONV_CACHE``, or the user's cache folder."""
-    if "FIELDCONV_CACHE" in os.environ:
-        return Path(os.environ["FIELDCONV_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fieldconv"
+    if os.environ.get(FOLDER):
+        return os.environ[FOLDER]
+    return str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fieldconv")
+
+
+def size_limit(text: str | None = None) -> int | None:
+    """Return the bytes that a size such as "20GB" means; by default ``$FIELDCONV_CACHE_LIMIT``.
+
+    Examples
+    --------
+    >>> size_limit("20GB"), size_limit("none")
+    (20000000000, None)
+    """
+    text = (text if text is not None else os.environ.get(LIMIT) or _USUAL).strip()
+    if text.lower() == "none":
+        return None
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?) *([KMGT]?)B?", text, re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"{LIMIT} is {text[:40]!r}; give a size such as 20GB, or none")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 def mesh_digest(mesh: Mesh) -> str:
@@ -45,6 +77,18 @@ def mesh_digest(mesh: Mesh) -> str:
 class SurfaceCache:
     """Prepared surfaces on disk.
 
+    Parameters
+    ----------
+    folder : path, optional
+        A folder, or an address that fsspec knows, such as ``s3://bucket/surfaces``; else `default_folder`.
+    limit : int, optional
+        Bytes it may take; else `size_limit`. It holds for folders, not for object stores.
+
+    Attributes
+    ----------
+    problem : str
+        Why the last entry could not be written; empty if all could.
+
     Examples
     --------
     >>> import tempfile
@@ -55,8 +99,13 @@ class SurfaceCache:
     (True, False)
     """
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self.folder = Path(folder) if folder is not None else default_folder()
+    def __init__(self, folder: str | os.PathLike[str] | None = None, *, limit: int | None = None) -> None:
+        self._store = store_at(folder if folder is not None else default_folder())
+        self.folder = self._store.where
+        self.limit = limit if limit is not None else size_limit()
+        self.problem = ""
+        self._size: int | None = None  # of all entries when they were last counted
+        self._written = 0  # since then
 
     def surface(self, mesh: Mesh, settings: SurfaceSettings) -> Surface:
         """Return the surface of a mesh: sound parts are read, the others are made and kept."""
@@ -86,82 +135,116 @@ class SurfaceCache:
         return self.find(mesh, settings) is not None
 
     def paths(self, mesh: Mesh, settings: SurfaceSettings) -> dict[str, Path]:
-        """Return where each part of the surface is, or would be."""
+        """Return where each part of the surface is, or would be, in a folder."""
         digest = mesh_digest(mesh)
         return {part.name: self.path(_part_key(digest, part, settings)) for part in parts_of(settings)}
 
     def load(self, key: object) -> dict[str, Tensor] | None:
         """Return the tensors kept under ``key`` (anything that can be JSON); None if nothing sound is."""
-        path = self.path(key)
-        try:
-            stored = path.read_bytes()
-        except OSError:
-            return None
-        content = memoryview(stored)[_DIGEST:]
-        if hashlib.sha256(content).digest() != stored[:_DIGEST]:
-            return None
-        try:
-            if _entry_name(bytes(content)) != _name(key):
-                return None
-            return safetensors.torch.load(bytes(content))
-        except (SafetensorError, ValueError):
-            return None
+        stored = self._store.read(_file(key))
+        return None if stored is None else read_entry(stored, entry_name(key))
 
-    def save(self, key: object, tensors: dict[str, Tensor]) -> None:
-        """Keep tensors under ``key``."""
-        plain = {name: value.contiguous() for name, value in tensors.items()}
-        content, path = safetensors.torch.save(plain, {_NAME: _name(key)}), self.path(key)
+    def save(self, key: object, tensors: dict[str, Tensor]) -> bool:
+        """Keep tensors under ``key``; return whether that could be done."""
+        content = write_entry(entry_name(key), tensors)
         try:
-            with atomic_path(path) as temporary, open(temporary, "wb") as file:
-                file.write(hashlib.sha256(content).digest())
-                file.write(content)
-        except PermissionError:  # Windows replaces no entry while another process reads it
-            if self.load(key) is None:
-                raise
+            self._store.write(_file(key), content)
+            self._make_room(len(content))
+        except OSError as error:
+            reason = error.strerror or " ".join(str(error).split())[:200]
+            self.problem = f"{self.folder} cannot be written to ({reason})"
+            _say_once(f"the cache {self.problem}; going on without it")
+            return False
+        return True
 
     def path(self, key: object) -> Path:
-        """Return the file of the entry under ``key``."""
-        name = _name(key)
-        return self.folder / name[:2] / f"{name[2:]}.surface"
+        """Return the file of the entry under ``key``, in a folder."""
+        return Path(self.folder) / _file(key)
 
     def _read(self, digest: str, part: Part, settings: SurfaceSettings) -> dict[str, Tensor] | None:
         return self.load(_part_key(digest, part, settings))
 
-    def entries(self) -> list[Path]:
-        """Return the files of prepared surfaces, and of distances on templates."""
-        return sorted([*self.folder.glob("??/*.surface"), *self.folder.glob("distances/*.npy")])
+    def entries(self) -> list[Found]:
+        """Return the entries: name, size, and when each was last used."""
+        return self._store.entries()
 
     def size(self) -> tuple[int, int]:
         """Return the number of entries, and the bytes they take."""
-        sizes = [_file_size(entry) for entry in self.entries()]
+        sizes = [entry.size for entry in self.entries()]
         return len(sizes), sum(sizes)
 
     def clear(self) -> tuple[int, int]:
-        """Remove every entry; return what `size` was before."""
-        removed = self.size()
-        unfinished = [*self.folder.glob("??/.*.part.surface"), *self.folder.glob("distances/.*.part.npy")]
-        for entry in [*self.entries(), *unfinished]:
-            entry.unlink(missing_ok=True)
-        return removed
+        """Remove every entry, but nothing that is being written; return what `size` was before."""
+        found = self.entries()
+        for entry in found:
+            self._store.remove(entry.name)
+        self._store.tidy()
+        if isinstance(self._store, FolderStore):
+            for old in Path(self.folder).glob("distances/*.npy"):  # as version 0.1.0 kept them
+                old.unlink(missing_ok=True)
+        return len(found), sum(entry.size for entry in found)
+
+    def _make_room(self, size: int) -> None:
+        """Count what was written; remove what was not used for longest if there is too much."""
+        if self.limit is None or not isinstance(self._store, FolderStore):
+            return
+        with _counting:
+            self._written += size
+            known = self._size is not None and self._written <= _OFTEN * self.limit
+            if known and (self._size or 0) + self._written <= self.limit:
+                return
+            entries = sorted(self._store.entries(), key=lambda entry: entry.used)
+            self._size, self._written = sum(entry.size for entry in entries), 0
+            if self._size <= self.limit:
+                return
+            self._store.tidy()
+            for entry in entries:
+                if self._size <= _KEPT * self.limit:
+                    break
+                if time.time() - entry.used < _IN_USE:
+                    _say_once(
+                        f"the cache {self.folder} may take {self.limit / 1e9:.3g} GB, less than what "
+                        f"is in use; {LIMIT} sets another limit"
+                    )
+                self._store.remove(entry.name)
+                self._size -= entry.size
+
+
+def write_entry(name: str, tensors: dict[str, Tensor]) -> bytes:
+    """Return an entry: the digest of all that follows, then packed tensors that bear the name."""
+    content = packed(tensors, {_NAME: name})
+    return hashlib.sha256(content).digest() + content
+
+
+def read_entry(stored: bytes, name: str) -> dict[str, Tensor] | None:
+    """Return the tensors of an entry; None if it is damaged or bears another name."""
+    content = stored[_DIGEST:]
+    if hashlib.sha256(content).digest() != stored[:_DIGEST]:
+        return None
+    try:
+        tensors, about = unpacked(content)
+    except PackingError:
+        return None
+    return tensors if about.get(_NAME) == name else None
+
+
+def entry_name(key: object) -> str:
+    """Return the name of the entry under a key: a hash."""
+    return hashlib.sha256(json.dumps([_FORMAT, key], sort_keys=True).encode()).hexdigest()
+
+
+def _file(key: object) -> str:
+    name = entry_name(key)
+    return f"{name[:2]}/{name[2:]}.surface"
 
 
 def _part_key(digest: str, part: Part, settings: SurfaceSettings) -> list[object]:
     return [digest, *part.key(settings)]
 
 
-def _name(key: object) -> str:
-    return hashlib.sha256(json.dumps([_FORMAT, key], sort_keys=True).encode()).hexdigest()
-
-
-def _entry_name(content: bytes) -> str | None:
-    """The name that safetensors repeat, from their header: a length of eight bytes, then JSON."""
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + length])
-    return str(header.get("__metadata__", {}).get(_NAME)) if isinstance(header, dict) else None
-
-
-def _file_size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:  # another process cleared it meanwhile
-        return 0
+def _say_once(message: str) -> None:
+    with _saying:
+        if message in _said:
+            return
+        _said.add(message)
+    print(f"fieldconv: {message}", file=sys.stderr, flush=True)

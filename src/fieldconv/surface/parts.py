@@ -16,6 +16,7 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
+from fieldconv.geometry.closing import closed_copy, rim_distances
 from fieldconv.geometry.coarsen import Coarsened, coarsened
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
@@ -26,6 +27,7 @@ from fieldconv.geometry.spectral import (
     Eigenbasis,
     eigenbasis,
     heat_kernel_signature,
+    local_heat,
     wave_kernel_signature,
 )
 from fieldconv.surface.settings import SurfaceSettings
@@ -34,7 +36,7 @@ Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
-SIGNATURES = ("hks", "wks")
+SIGNATURES = ("hks", "wks", "heat", "rim")  # computed features: columns of x, no tensors of their own
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
@@ -54,14 +56,19 @@ class Sampling(NamedTuple):
     transport: NDArray[np.float64]
 
 
-def _sampled(mesh: Mesh, count: int, neighbours: int) -> Sampling:
-    """Farthest-point samples, sorted by vertex."""
+def _sampled(mesh: Mesh, count: int, neighbours: int, among: Mesh) -> Sampling:
+    """Farthest-point samples, sorted by vertex, of the mesh of which ``mesh`` may be the closed one."""
     # Measured in the order in which they were found, nothing depends on the numbering of vertices.
-    found = farthest_point_samples(mesh, count)
+    found = farthest_point_samples(among, count)
     place = np.argsort(found)
     index, weight, transport = interpolation(mesh, found, neighbours)
+    own = slice(len(among.vertices))
     return Sampling(
-        found[place], sample_areas(mesh, found)[place], np.argsort(place)[index], weight, transport
+        found[place],
+        sample_areas(mesh, found)[place],
+        np.argsort(place)[index[own]],
+        weight[own],
+        transport[own],
     )
 
 
@@ -92,21 +99,27 @@ class Preparation:
         return found if len(found.mesh.faces) else None
 
     @cached_property
-    def mesh(self) -> Mesh:
-        """The mesh that is measured, at unit area."""
+    def opened(self) -> Mesh:
+        """The mesh that is measured, with its holes, at unit area."""
         return self.given if self.coarse is None else self.coarse.mesh.normalised()
+
+    @cached_property
+    def mesh(self) -> Mesh:
+        """The mesh that is measured, at unit area; what closes it are vertices at its end."""
+        closed = closed_copy(self.opened) if self.settings.closed else self.opened
+        return self.opened if closed is self.opened else closed.normalised()
 
     @cached_property
     def sampling(self) -> Sampling:
         mesh, samples = self.mesh, self.settings.samples
-        count = len(mesh.vertices)
+        count = len(self.opened.vertices)
         if samples is None or samples >= count:
             every = np.arange(count)
             weight = np.zeros((count, NEIGHBOURS))
             weight[:, 0] = 1.0
             index = np.repeat(every[:, None], NEIGHBOURS, axis=1)
-            return Sampling(every, mesh.vertex_areas, index, weight, np.zeros((count, NEIGHBOURS)))
-        return _sampled(mesh, samples, NEIGHBOURS)
+            return Sampling(every, mesh.vertex_areas[:count], index, weight, np.zeros((count, NEIGHBOURS)))
+        return _sampled(mesh, samples, NEIGHBOURS, among=self.opened)
 
     @cached_property
     def frames(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -146,7 +159,9 @@ class Part:
 
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
-        return [self.name, self.version, SOLVER_VERSION, [getattr(settings, s) for s in self.settings]]
+        own = [getattr(settings, name) for name in self.settings]
+        # What is kept of meshes as they are was there before meshes could be closed.
+        return [self.name, self.version, SOLVER_VERSION, own, *(["closed"] if settings.closed else [])]
 
 
 def parts_of(settings: SurfaceSettings) -> list[Part]:
@@ -240,7 +255,7 @@ def _coarse(preparation: Preparation) -> Tensors:
     """Discs of twice the radius between a quarter of the samples, and the nearest of these to each sample."""
     mesh, chosen = preparation.mesh, preparation.sampling.chosen
     # The first farthest-point samples of a mesh are the same, however many follow: these are among the fine.
-    sampling = _sampled(mesh, max(1, round(len(chosen) / COARSER)), 1)
+    sampling = _sampled(mesh, max(1, round(len(chosen) / COARSER)), 1, among=preparation.opened)
     edges = _disc_edges(preparation, sampling.chosen, sampling.area, 2 * preparation.settings.radius)
     return {
         "coarse_sample": torch.from_numpy(np.searchsorted(chosen, sampling.chosen)),
@@ -333,6 +348,19 @@ def _wks(preparation: Preparation) -> Tensors:
     return {"wks": single(signature[preparation.sampling.chosen])}
 
 
+def _heat(preparation: Preparation) -> Tensors:
+    heat = local_heat(preparation.basis(SIGNATURE_BASIS))
+    return {"heat": single(heat[preparation.sampling.chosen])}
+
+
+def _rim(preparation: Preparation) -> Tensors:
+    """1 at a rim, 0 from a radius away on."""
+    opened = preparation.opened
+    mesh = Mesh(preparation.mesh.vertices[: len(opened.vertices)], opened.faces)  # in the units of the radius
+    away = rim_distances(mesh)[preparation.sampling.chosen]
+    return {"rim": single(np.maximum(0.0, 1.0 - away / preparation.settings.radius)[:, None])}
+
+
 def single(values: NDArray[np.float64]) -> Tensor:
     """Return an array as a contiguous tensor of single precision."""
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
@@ -354,6 +382,8 @@ _PARTS = {
         ),
         Part("hks", ("samples",), _hks),
         Part("wks", ("samples",), _wks),
+        Part("heat", ("samples",), _heat),
+        Part("rim", ("samples", "radius"), _rim),
         Part("discs", ("samples", "radius", "solver"), _discs),
         Part(
             "coarse",

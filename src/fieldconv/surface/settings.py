@@ -9,7 +9,7 @@ from fieldconv._checked import check_count, check_words
 
 Solver = Literal["local", "heat"]
 
-FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16}
+FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1}
 """What a network may see at a point, and how many numbers each is."""
 TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
@@ -31,13 +31,16 @@ class SurfaceSettings:
     """Farthest-point samples the network works on; every vertex if not given."""
     features: str = "xyz"
     """What the network sees at a point: its position (xyz), its normal (normals), the intrinsic heat or wave
-    kernel signature (hks, wks), or several of them (hks+normals)."""
+    kernel signature (hks, wks), heat after short times, which no distant cut changes (heat), how near a rim
+    is (rim), or several of them (hks+normals)."""
     solver: Solver = "local"
     """Unfolding of triangles (nearly exact for very many), or the vector heat method (as the paper did)."""
     operators: tuple[str, ...] = ("discs",)
     """What the surface carries for the network's layers: discs, coarse, eigenbasis, eigengradients."""
     eigenfunctions: int = 128
     """Number of eigenfunctions in an eigenbasis."""
+    closed: bool = False
+    """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from fieldconv.surface.parts import (
     single,
 )
 from fieldconv.surface.settings import Solver, SurfaceSettings
+
+if TYPE_CHECKING:
+    from fieldconv.viz.notebook import Display
 
 
 class Surface(Data):  # type: ignore[misc]
@@ -98,6 +101,7 @@ class Surface(Data):  # type: ignore[misc]
         solver: Solver = "local",
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
+        closed: bool = False,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
 
@@ -110,7 +114,8 @@ class Surface(Data):  # type: ignore[misc]
         samples : int, optional
             Number of farthest-point samples; all vertices if not given or not fewer.
         features : str or (V, k) array
-            Input features: "xyz", "normals", "hks", "wks", several joined by "+", or one's own per vertex.
+            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", several joined by "+", or one's own
+            per vertex.
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
@@ -118,6 +123,8 @@ class Surface(Data):  # type: ignore[misc]
             `register_operator` added.
         eigenfunctions : int
             How many of them an eigenbasis has.
+        closed : bool
+            Close holes and open ends inside, so that heat, paths and scale hardly notice them.
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(
@@ -134,6 +141,7 @@ class Surface(Data):  # type: ignore[misc]
             solver,
             tuple(operators),
             eigenfunctions,
+            closed,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
         made = make_parts(Preparation(mesh, settings), parts_of(settings))
@@ -192,6 +200,74 @@ class Surface(Data):  # type: ignore[misc]
         interpolated: Tensor = (weight * values[self.vertex_sample]).sum(1)
         return interpolated
 
+    def show(
+        self,
+        field: Tensor | None = None,
+        disc: int | None = None,
+        *,
+        scalar: Tensor | dict[str, Tensor] | None = None,
+        up: str | None = None,
+        height: int = 460,
+    ) -> Display:
+        """Show the samples in a notebook as the network sees them, joined to a mesh.
+
+        Parameters
+        ----------
+        field : (n,) complex tensor, optional
+            Tangent vectors at the samples, such as a channel of a layer's output.
+        disc : int, optional
+            Show the disc around this sample: where it sees its neighbours.
+        scalar : (n,) tensor, or dict of str to (n,) tensor, optional
+            Numbers at the samples; the first input features if neither these nor a field is given.
+        up : "x", "y" or "z", optional
+            Axis that points up; guessed if not given.
+        height : int
+            In pixels.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 32 samples, or the surface is a batch.
+        """
+        from fieldconv.viz.notebook import show_samples
+
+        if "ptr" in self or self.num_nodes < 32:
+            what = "a batch of surfaces" if "ptr" in self else f"a surface of {self.num_nodes} samples"
+            raise ValueError(f"{what} cannot be shown; show the mesh, or one surface of 32 samples or more")
+        numbers = scalar if isinstance(scalar, dict) else {} if scalar is None else {"Value": scalar}
+        if not numbers and field is None and self.x is not None:
+            numbers = {f"Feature {k}": self.x[:, k] for k in range(min(self.x.shape[1], 4))}
+        seen = None
+        if disc is not None:
+            seen = np.full(self.num_nodes, np.nan + 1j * np.nan)
+            sender, receiver = self.edge_index.numpy()
+            own = sender == disc
+            seen[receiver[own]] = self.log.numpy()[own]
+        return show_samples(
+            self.pos.numpy(),
+            self.normal.numpy(),
+            self.frame.numpy(),
+            scalar={name: values.detach().numpy() for name, values in numbers.items()},
+            field=None if field is None else field.detach().numpy(),
+            disc=seen,
+            radius=float(self.radius) if disc is not None else 0.0,
+            note=self._size(),
+            up=up,
+            height=height,
+        )
+
+    def _size(self) -> str:
+        edges = f", {self.num_edges:,} edges" if self.edge_index is not None else ""
+        return f"{self.num_nodes:,} samples of {self.num_vertices:,} vertices{edges}"
+
+    def _repr_html_(self) -> str:
+        from fieldconv.viz.notebook import SMALL, table
+
+        rows = {name: tuple(value.shape) for name, value in self.to_dict().items() if torch.is_tensor(value)}
+        text = table(rows, caption=self._size())
+        whole = "ptr" not in self and 32 <= self.num_nodes <= SMALL
+        return (self.show()._repr_html_() if whole else "") + text
+
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         rows = rows_of(key)
         if rows is None:
@@ -223,8 +299,11 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         solver: Solver = "local",
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
+        closed: bool = False,
     ) -> None:
-        self.settings = SurfaceSettings(radius, samples, features, solver, tuple(operators), eigenfunctions)
+        self.settings = SurfaceSettings(
+            radius, samples, features, solver, tuple(operators), eigenfunctions, closed
+        )
 
     def forward(self, data: Mesh | Data) -> Surface:
         if isinstance(data, Mesh):

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, natural_order
 from fieldconv.folders.own import OwnFolder
+from fieldconv.geometry.damage import Damaged
+from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
     LETTER,
@@ -102,6 +104,10 @@ class Classification(LabelTask):
     def attach(self, surface: Surface, sample: Sample) -> None:
         """Put the class on a surface: ``y`` (1,)."""
         surface.y = torch.tensor([int(sample.target)])
+
+    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+        """Return the class: damage does not change it."""
+        return target
 
     # Learning and results
 

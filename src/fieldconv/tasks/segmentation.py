@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from fieldconv.folders.errors import DatasetError
 from fieldconv.folders.labels import (
     Ints,
     colour_labels,
+    label_words,
     mesh_labels,
-    read_integers,
+    read_labels,
     vertex_labels,
     write_numbers,
 )
@@ -102,11 +104,14 @@ class Segmentation(LabelTask):
         files: dict[str, Path | None] = {}
         present: dict[str, set[int]] = {}
         coloured = False
+        beside = {entry.name: folder.beside(entry) for entry in entries}
+        words = _words(folder, beside.values())
+        numbers = {name: value for value, name in named.items()} or {w: k for k, w in enumerate(words)}
         for entry in entries:
-            label_path = folder.beside(entry)
+            label_path = beside[entry.name]
             labels = None
             if label_path is not None:
-                labels = folder.attempt(partial(read_integers, label_path))
+                labels = folder.attempt(partial(read_labels, label_path, numbers))
             elif (mesh := folder.attempt(partial(load_mesh, entry.path))) is not None:
                 labels = folder.attempt(partial(mesh_labels, mesh))
                 if labels is None:
@@ -127,7 +132,8 @@ class Segmentation(LabelTask):
             folder.problems.append(
                 f"{len(occurring)} different vertex colours; expected one colour for each part"
             )
-        classes = named or {value: _shown(value, coloured) for value in sorted(occurring)}
+        spoken = {} if named else dict(enumerate(words))
+        classes = named or {value: spoken.get(value, _shown(value, coloured)) for value in sorted(occurring)}
         reason = "it is not in classes.txt" if named else "no training mesh bears it"
         order = np.array(list(classes), dtype=np.int64)
         items = []
@@ -135,11 +141,14 @@ class Segmentation(LabelTask):
             unknown = sorted(present.get(entry.name, set()) - set(classes))
             if unknown:
                 folder.problems.append(
-                    f"{entry.name}: label {_shown(unknown[0], coloured)} is unknown, for {reason}"
+                    f"{entry.name}: label {spoken.get(unknown[0], _shown(unknown[0], coloured))} is unknown, "
+                    f"for {reason}"
                 )
             elif entry.name in files:
                 items.append(
-                    Item(entry.name, partial(_read, entry.path, files[entry.name], order), entry.side)
+                    Item(
+                        entry.name, partial(_read, entry.path, files[entry.name], order, numbers), entry.side
+                    )
                 )
         return folder.divided(self.name, entries, items, class_names=tuple(classes.values()))
 
@@ -252,6 +261,17 @@ def _shown(value: int, colour: bool) -> str:
     return f"#{value:06x}" if colour else str(value)
 
 
+def _words(folder: OwnFolder, paths: Iterable[Path | None]) -> list[str]:
+    """Return the names that files of labels use instead of numbers, sorted."""
+    found = [folder.attempt(partial(label_words, path)) for path in paths if path is not None]
+    spoken = [words for words in found if words is not None]
+    if spoken and len(spoken) < len(found):
+        folder.problems.append(
+            f"{len(spoken)} of {len(found)} files of labels hold names, the others numbers; write all alike"
+        )
+    return sorted(set().union(*spoken) - {"-1"})
+
+
 def _read_classes(folder: OwnFolder) -> dict[int, str]:
     """classes.txt: a name per line, for the labels 0, 1, …; or a label (an integer or #rrggbb) and a name."""
     path = folder.root / "classes.txt"
@@ -275,11 +295,11 @@ def _label_value(text: str) -> int | None:
         return None
 
 
-def _read(path: Path, label_path: Path | None, order: Ints) -> Sample:
-    """Labels as positions in ``order``, which holds the values that stand in the files."""
+def _read(path: Path, label_path: Path | None, order: Ints, numbers: Mapping[str, int]) -> Sample:
+    """Labels as positions in ``order``, which has the values in the files; ``numbers`` are those of names."""
     mesh = load_mesh(path)
     if label_path is not None:
-        labels = vertex_labels(mesh, read_integers(label_path), source=str(label_path))
+        labels = vertex_labels(mesh, read_labels(label_path, numbers), source=str(label_path))
     else:
         own = mesh_labels(mesh)
         own = colour_labels(mesh) if own is None else own

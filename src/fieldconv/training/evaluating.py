@@ -62,6 +62,7 @@ def evaluate(
 
         write_results(result, model, data, Path(out), Path(run or out))
         report_on(out, model, data, result)
+        result.folder = Path(out)
     return result
 
 

@@ -99,6 +99,7 @@ class Fit:
         self.shapes = [
             data,
             *(data.reshaped(number + 1, config.reshaping) for number in range(config.reshaped)),
+            *(data.damaged(number + 1, config.damaging) for number in range(config.damaged)),
         ]
 
     def run(self) -> list[dict[str, Any]]:

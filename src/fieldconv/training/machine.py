@@ -17,6 +17,7 @@ def make_fabric(machine: Machine) -> Fabric:
 
     Several processes are told apart by environment variables, which Fabric sets and which stay.
     """
+    check_machine(machine)
     accelerator = machine.accelerator
     if accelerator == "auto":
         accelerator = "cuda" if torch.cuda.is_available() else "cpu"
@@ -37,6 +38,20 @@ def make_fabric(machine: Machine) -> Fabric:
         os.environ.setdefault("USE_LIBUV", "0")  # as importing Fabric does: torch for Windows may lack libuv
     fabric.launch()
     return fabric
+
+
+def check_machine(machine: Machine) -> None:
+    """Raise ValueError if the accelerator is not here."""
+    here = {
+        "cuda": torch.cuda.is_available(),
+        "gpu": torch.cuda.is_available() or torch.backends.mps.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if not here.get(machine.accelerator, True):
+        raise ValueError(
+            f"there is no {machine.accelerator} device that torch {torch.__version__} can use here; leave "
+            "out --accelerator, or give cpu"
+        )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
+from fieldconv.geometry.shapefile import load_shape
 from fieldconv.networks.base import Network
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices, check_rotations
@@ -34,6 +35,7 @@ def predict(
     samples: int | None = None,
     out: str | Path | None = None,
     name: str | None = None,
+    also: Sequence[str] = (),
 ) -> Prediction:
     """Apply a network to a mesh, or mesh file, of any resolution and quality.
 
@@ -41,6 +43,7 @@ def predict(
     ----------
     model : Network
     shape : Mesh or path
+        Also a file of points, which are joined to a mesh; see `fieldconv.geometry.shapefile.load_shape`.
     rotations : int
         Average over this many orientations of the shape: itself, and turned. Only networks that see
         positions differ between them.
@@ -50,9 +53,11 @@ def predict(
         Look at so many samples of the shape, instead of as many as the network learnt with.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
+    also : sequence of "obj", "glb" or "off"
+        Further formats of the coloured mesh, for programs that do not read PLY.
     """
     check_rotations(rotations)
-    mesh = shape if isinstance(shape, Mesh) else Mesh.load(shape)
+    mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
     usable, repair = _usable(mesh)
     found = _predict_usable(model, task, usable, rotations, descriptors, samples)
@@ -61,7 +66,9 @@ def predict(
     found = replace(found, mesh=mesh)
     if out is not None:
         about = {"run": model.source, "note": task.note(found)}
-        task.write(found, Path(out), name or mesh.name or "mesh", descriptors=descriptors, about=about)
+        name = name or mesh.name or "mesh"
+        task.write(found, Path(out), name, descriptors=descriptors, about=about)
+        _write_also(Path(out) / f"{name}.ply", also)
     return found
 
 
@@ -77,7 +84,7 @@ def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
 def task_of(model: Network) -> Task:
     """Return the task a network was trained for; for an untrained one a task that its head suits."""
     if model.task is not None:
-        return task_named(model.task)
+        return task_named(model.task).bound_to(model.template)
     fitting = [task for task in all_tasks() if task.head == model.config.head and not task.one_template]
     return max(fitting, key=lambda task: task.default_outputs is None)
 
@@ -98,7 +105,13 @@ class Match(NamedTuple):
 
 
 def match(
-    model: Network, a: Shape, b: Shape, *, samples: int | None = None, out: str | Path | None = None
+    model: Network,
+    a: Shape,
+    b: Shape,
+    *,
+    samples: int | None = None,
+    out: str | Path | None = None,
+    also: Sequence[str] = (),
 ) -> Match:
     """Map every vertex of A to B: by the nearest descriptor, or by way of the template.
 
@@ -111,6 +124,8 @@ def match(
         Look at so many samples of each shape, instead of as many as the network learnt with.
     out : path, optional
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
+    also : sequence of "obj", "glb" or "off"
+        Further formats of the coloured meshes.
     """
     task = task_of(model)
     if type(task).correspond is Task.correspond:
@@ -119,7 +134,7 @@ def match(
             f"a network for {model.task or model.config.head} cannot match shapes; train one for "
             f"{' or '.join(sorted(able, reverse=True))}"
         )
-    meshes = [shape if isinstance(shape, Mesh) else Mesh.load(shape) for shape in (a, b)]
+    meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
     (one, repair_a), (two, repair_b) = (_usable(mesh) for mesh in meshes)
     first, second = (_predict_usable(model, task, mesh, 1, True, samples) for mesh in (one, two))
     there, back = task.correspond(first, second), task.correspond(second, first)
@@ -133,7 +148,7 @@ def match(
         there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
     found = Match(there.astype(np.int64), confidence)
     if out is not None:
-        _write_match(found, meshes, Path(out))
+        _write_match(found, meshes, Path(out), also)
     return found
 
 
@@ -198,7 +213,15 @@ def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
     return replace(found, descriptors=described, **moved._asdict())
 
 
-def _write_match(found: Match, meshes: list[Mesh], out: Path) -> None:
+def _write_also(path: Path, formats: Sequence[str]) -> None:
+    """Write a coloured PLY mesh in other formats, too; a task need not have written one."""
+    if formats and path.is_file():
+        mesh = replace(Mesh.load(path), vertex_data={})
+        for suffix in formats:
+            mesh.save(path.with_suffix(f".{suffix}"))
+
+
+def _write_match(found: Match, meshes: list[Mesh], out: Path, also: Sequence[str]) -> None:
     target, confidence = found
     write_array(out / "map.npy", target)
     rows = zip(range(len(target)), target.tolist(), (f"{c:.4f}" for c in confidence), strict=True)
@@ -213,3 +236,5 @@ def _write_match(found: Match, meshes: list[Mesh], out: Path) -> None:
         out / f"{names[0]}.ply"
     )
     Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours).save(out / f"{names[1]}.ply")
+    for name in names:
+        _write_also(out / f"{name}.ply", also)

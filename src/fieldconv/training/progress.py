@@ -1,4 +1,4 @@
-"""How far a run is: a live bar in a terminal, one line per epoch elsewhere."""
+"""How far a run is: a live bar in a terminal; elsewhere a line per epoch, and one every ten seconds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from fieldconv.folders.parallel import EVERY, followed
 from fieldconv.tasks.base import Task
 from fieldconv.viz.metric import metric_of
 
@@ -37,7 +38,7 @@ class TrainingProgress:
         self.known = {metric.key: metric for metric in task.metrics}
         self.console = Console(stderr=True, quiet=quiet)
         self.epochs, self.steps, self.first = epochs, steps, done
-        self._began = time.monotonic()
+        self._began = self._said = time.monotonic()
         self._live: Progress | None = None
         if self.console.is_terminal and not quiet:
             self._live = Progress(
@@ -68,6 +69,10 @@ class TrainingProgress:
             self._live.stop()
 
     def step(self, epoch: int, step: int, loss: float, score: float) -> None:
+        now = time.monotonic()
+        if self._live is None and now - self._said >= EVERY:
+            place = step - (epoch - 1) * self.steps
+            self.say(f"epoch {epoch}/{self.epochs}  step {place} of {self.steps}  loss {loss:.4f}")
         if self._live is not None:
             self._live.update(
                 self._bar,
@@ -89,20 +94,18 @@ class TrainingProgress:
         parts.append(duration(row["seconds"]))
         if row["epoch"] < self.epochs:
             parts.append(f"{duration(left)} left")
-        self.console.print("  ".join(parts), highlight=False, markup=False, soft_wrap=True)
+        self.say("  ".join(parts))
 
     def say(self, text: str) -> None:
+        self._said = time.monotonic()
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def follow(
     things: Iterable[Any], what: str, *, total: int | None = None, quiet: bool = False
 ) -> Iterator[Any]:
-    """Yield the same things, with a bar in a terminal."""
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    hidden = quiet or not console.is_terminal
-    if total is None:
-        total = length_hint(things) or None
-    yield from track(things, what, total, console=console, disable=hidden, transient=True)
+    """Yield the same things, with a bar in a terminal, or else a line every ten seconds."""
+    if quiet:
+        yield from things
+    else:
+        yield from followed(things, what, total=total or length_hint(things) or None)

@@ -4,6 +4,8 @@
   `write_page` shows panels on an HTML page that works offline, `write_picture` draws them as PNG.
 - `VertexValues` says what an array at the vertices is; `fieldconv.viz.values` colours such arrays
   (`colouring`, `vertex_colours`) and keeps them in files (`write_shape`, `read_shape`).
+- `show_panels` and `show_mesh` return a `Display`, which a notebook shows. Meshes, surfaces, predictions and
+  evaluations do so when they end a cell, and in their ``show()`` and ``report()``.
 - `view` shows mesh files with files of values.
 - `write_report` and `compare` turn run folders into pages; `Metric` says how a number is called and written.
 
@@ -17,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 # Name → module.
 _PUBLIC = {
+    "Display": "notebook",
     "Metric": "metric",
     "Panel": "panels",
     "VertexValues": "values",
     "compare": "report",
+    "show_mesh": "notebook",
+    "show_panels": "notebook",
     "view": "view_meshes",
     "write_page": "viewer",
     "write_picture": "picture",
@@ -28,10 +33,13 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "Display",
     "Metric",
     "Panel",
     "VertexValues",
     "compare",
+    "show_mesh",
+    "show_panels",
     "view",
     "write_page",
     "write_picture",
@@ -40,6 +48,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .metric import Metric
+    from .notebook import Display, show_mesh, show_panels
     from .panels import Panel
     from .picture import write_picture
     from .report import compare, write_report

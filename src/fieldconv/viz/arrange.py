@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._io import atomic_path
-from fieldconv._process import process_unchanged
+from fieldconv._process import one_blas_thread, process_unchanged
 
 DESCRIPTORS = "descriptors.npz"
 
@@ -41,12 +41,10 @@ def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | 
         from sklearn.manifold import TSNE
     except ImportError:
         return None
-    from threadpoolctl import threadpool_limits
-
     # Thirty main directions say nearly all, much faster; threads would only compete.
     centred = rows - rows.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
-    with threadpool_limits(1):
+    with one_blas_thread():
         perplexity = min(30.0, (len(rows) - 1) / 3)
         places = TSNE(perplexity=perplexity, init="pca", max_iter=500, random_state=0).fit_transform(
             centred @ axes[:, -30:]

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from fieldconv._io import atomic_path
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.shapefile import load_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
 
@@ -286,7 +287,8 @@ def write_shape(
 def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
     """Return a mesh and the values that its file, with the JSON beside it, has for its vertices.
 
-    Any mesh file is read. Properties that no JSON describes are read by their names.
+    Any mesh file is read, and clouds of points as `load_shape` joins them. Properties that no JSON describes
+    are read by their names.
 
     Raises
     ------
@@ -294,7 +296,7 @@ def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
         If the JSON beside the mesh cannot be read, or does not fit the mesh.
     """
     path = Path(path)
-    mesh = Mesh.load(path)
+    mesh = load_shape(path)
     data = dict(mesh.vertex_data)
     found = []
     beside = path.with_suffix(".json")

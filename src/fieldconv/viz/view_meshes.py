@@ -46,7 +46,7 @@ def view(
     ----------
     meshes : sequence of paths
     labels : path or paths
-        A class per vertex, counted from 0; negative means none.
+        A class per vertex, counted from 0, or its name; negative means none.
     scalar, error : path or paths
         A number per vertex; errors run from grey to red.
     field : path or paths
@@ -176,9 +176,9 @@ def _given(
         match = np.arange(count) if path is None else _whole(_read(path, count), path)
         yield pan.carried("Correspondence", first, match)
     if (path := files["labels"]) is not None:
-        classes = _whole(_read(path, count), path)
+        classes, names = _read_classes(path, count)
         few = classes.max(initial=0) < MOST_CLASSES
-        yield pan.labels("Label", classes) if few else pan.scalar("Label", classes)
+        yield pan.labels("Label", classes, names) if few else pan.scalar("Label", classes)
     if (path := files["scalar"]) is not None:
         yield pan.scalar(_title(path), _column(_read(path, count), path))
     if (path := files["error"]) is not None:
@@ -219,6 +219,18 @@ def read_field(path: Path, count: int) -> NDArray[Any]:
             f"{path}: a field of shape {values.shape}; give one complex, two or three real numbers per vertex"
         )
     return values
+
+
+def _read_classes(path: Path, count: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Return classes and their names, which are empty where the file has numbers."""
+    if path.suffix != ".npy" and path.is_file():
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        words = [word for line in lines if (word := line.split("#")[0].strip())]
+        if len(words) == count and any(word[0].isalpha() for word in words):
+            names = sorted({word for word in words if word != "-1"})
+            number = {"-1": -1} | {name: k for k, name in enumerate(names)}
+            return np.array([number[word] for word in words], dtype=np.int64), names
+    return _whole(_read(path, count), path), []
 
 
 def _read(path: Path, count: int) -> NDArray[Any]:

@@ -25,8 +25,8 @@ import numpy as np
 
 from fieldconv._io import atomic_path
 
-from . import glb, obj, off, ply, stl
-from .common import Contents, MeshError
+from . import glb, obj, off, ply, stl, xyz
+from .common import LONGEST, Contents, MeshError, check_kind
 
 __all__ = ["MESH_SUFFIXES", "Contents", "MeshError", "meshes_below", "read", "write"]
 
@@ -45,8 +45,8 @@ def meshes_below(folder: Path) -> list[Path]:
     return meshes
 
 
-def read(path: str | Path) -> Contents:
-    """Read a mesh file in the format of its suffix.
+def read(path: str | Path, *, points: bool = False) -> Contents:
+    """Read a mesh file in the format of its suffix; with ``points``, also one without faces.
 
     Raises
     ------
@@ -54,27 +54,36 @@ def read(path: str | Path) -> Contents:
         Whatever is wrong with the file: the message names it.
     """
     path = Path(path)
-    reader = _format_of(path)
-    if path.is_dir():
-        raise MeshError(f"{path} is a folder; give one of the mesh files in it")
+    reader = xyz if points and path.suffix.lower() == ".xyz" else _format_of(path)
     try:
+        if path.is_dir():
+            raise MeshError(f"{path} is a folder; give one of the mesh files in it")
+        if path.exists() and not path.is_file():  # a pipe would be waited for, for ever
+            raise MeshError(f"{path} is no file; give a mesh file")
         data = path.read_bytes()
     except FileNotFoundError:
         raise MeshError(f"{path} does not exist; check its name and folder") from None
+    except MeshError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
         raise MeshError(f"{path} cannot be read ({error}); check its permissions") from error
     try:
         if not data.strip():
             raise MeshError("the file is empty; fetch or export it again")
+        check_kind(data)
         with np.errstate(all="ignore"):  # whatever numbers the bytes happen to be
             contents: Contents = reader.read(data)
-        if len(contents.faces) == 0:
+        if len(contents.faces) == 0 and not points:
             raise MeshError(
                 "the file has no faces; give a triangle mesh, not a point cloud or another kind of file"
             )
         return contents
     except MeshError as error:
-        raise MeshError(f"{path}: {error}") from error.__cause__
+        text = str(error)
+        short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+        raise MeshError(f"{path}: {short}") from error.__cause__
+    except (MemoryError, RecursionError):
+        raise MeshError(f"{path}: the file is too large or too deeply nested to be read here") from None
 
 
 def write(contents: Contents, path: str | Path) -> list[str]:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+MOST_CORNERS = 10_000  # of a face: all its triangles would meet in one vertex
+LONGEST = 300  # letters of a message: files may hold words of any length
 
 
 class MeshError(ValueError):
@@ -26,6 +28,24 @@ class Contents:
     vertex_colours: Bytes | None = None
     face_colours: Bytes | None = None
     vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+# How files begin that servers, archives and version control put in the place of a mesh.
+_OTHERS = {
+    b"<!doctype": "a web page; open it in a browser to read what the server said, and fetch the mesh again",
+    b"<html": "a web page; open it in a browser to read what the server said, and fetch the mesh again",
+    b"version https://git-lfs": "a Git LFS pointer, not the mesh itself; run `git lfs pull`",
+    b"pk\x03\x04": "a ZIP archive; unpack it first",
+    b"\x1f\x8b": "compressed (gzip); unpack it first",
+}
+
+
+def check_kind(data: bytes) -> None:
+    """Raise MeshError if a file is something that often stands where a mesh should be."""
+    beginning = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for start, what in _OTHERS.items():
+        if beginning.startswith(start):
+            raise MeshError(f"this is no mesh but {what}")
 
 
 def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
@@ -49,6 +69,11 @@ def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
     >>> fan(np.array([3, 4]), np.array([0, 1, 2, 3, 4, 5, 6]))[0].tolist()
     [[0, 1, 2], [3, 4, 5], [3, 5, 6]]
     """
+    if len(sizes) and sizes.max() > MOST_CORNERS:
+        raise MeshError(
+            f"face {int(np.argmax(sizes))} has {sizes.max():,} corners, more than {MOST_CORNERS:,}; cut it "
+            "into triangles and export it again"
+        )
     first = np.cumsum(sizes) - sizes
     pieces = np.maximum(sizes - 2, 0)
     polygon = np.repeat(np.arange(len(sizes)), pieces)

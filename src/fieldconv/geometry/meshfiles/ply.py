@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ _TYPES = {
     **dict.fromkeys(("double", "float64"), "f8"),
 }
 _NAMES = {code: name for name, code in reversed(_TYPES.items())}  # the first of each: the original names
+
+
+MOST = 1000  # properties of an element: more take very long to read
 
 
 @dataclass
@@ -82,7 +85,9 @@ def read(data: bytes) -> Contents:
     vertices = np.stack([scalars.pop(axis).astype(np.float64) for axis in "xyz"], axis=1)
     polygons = face.get("vertex_indices", face.get("vertex_index"))
     if not isinstance(polygons, tuple):
-        raise MeshError("the PLY header names no faces (vertex_indices); give a mesh, not a point cloud")
+        if face:
+            raise MeshError("the PLY header names no faces (vertex_indices); export the file again")
+        polygons = np.zeros(0, np.int64), np.zeros(0, np.int64)  # a cloud of points
     sizes, corners = polygons
     faces, polygon = fan(sizes, vertex_indices(corners.astype(np.float64), len(vertices), sizes))
     face_colours = _colours(face)
@@ -134,6 +139,8 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
                 raise MeshError(f"PLY header: cannot read {show(line)}; export the file again")
     if not style:
         raise MeshError("the PLY header has no format line; export the file again")
+    if len(elements) > MOST or any(len(element.properties) > MOST for element in elements):
+        raise MeshError(f"the PLY header names more than {MOST} properties; export the file again")
     for element in elements:
         if len({prop.name for prop in element.properties}) < len(element.properties):
             raise MeshError(f"the PLY header names a property of {element.name} twice; export the file again")
@@ -207,30 +214,36 @@ def _binary(element: _Element, body: bytes, at: int, order: str) -> tuple[_Table
     return result
 
 
-def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tuple[Any, int] | None:
-    """Read rows one after the other; None if the file is too short."""
+def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tuple[_Table, int] | None:
+    """Read rows whose lists differ in length; None if the file is too short."""
     # Every row takes at least a byte, so a huge declared count ends with the data.
-    gathered: list[list[NDArray[Any]]] = [[] for _ in element.properties]
-    types = [np.dtype(order + p.type) for p in element.properties]
-    counts = [p.count_type and np.dtype(order + p.count_type) for p in element.properties]
-    size = len(body)
+    places: list[list[int]] = [[] for _ in element.properties]
+    sizes: list[list[int]] = [[] for _ in element.properties]
+    little: Literal["little", "big"] = "little" if order == "<" else "big"
+    steps = [
+        (place.append, size.append, int(p.type[1]), int(p.count_type[1]) if p.count_type else 0,
+         (p.count_type or "u")[0] == "i")
+        for place, size, p in zip(places, sizes, element.properties, strict=True)
+    ]  # fmt: skip
+    end, read = len(body), int.from_bytes
     for _ in range(rows):
-        for values, item, count in zip(gathered, types, counts, strict=True):
+        for add_place, add_size, width, count_width, signed in steps:
             number = 1
-            if count:
-                if at + count.itemsize > size:
-                    return None
-                number = int(np.frombuffer(body, count, 1, at)[0])
-                at += count.itemsize
-            if number < 0 or at + number * item.itemsize > size:
+            if count_width:
+                number = read(body[at : at + count_width], little, signed=signed)
+                at += count_width
+            add_place(at)
+            add_size(number)
+            at += number * width
+            if number < 0 or at > end:
                 return None
-            values.append(np.frombuffer(body, item, number, at))
-            at += number * item.itemsize
+    raw = np.frombuffer(body, np.uint8)
     table: _Table = {}
-    for prop, values in zip(element.properties, gathered, strict=True):
-        joined = np.concatenate(values).astype(prop.type)
-        sizes = np.array([len(v) for v in values], dtype=np.int64)
-        table[prop.name] = (sizes, joined) if prop.count_type else joined
+    for prop, place, size in zip(element.properties, places, sizes, strict=True):
+        counts, width = np.array(size, np.int64), int(prop.type[1])
+        begins = np.repeat(np.array(place, np.int64), counts) + count_up(counts) * width
+        values = raw[begins[:, None] + np.arange(width)].reshape(-1).view(order + prop.type).astype(prop.type)
+        table[prop.name] = (counts, values) if prop.count_type else values
     return table, at
 
 

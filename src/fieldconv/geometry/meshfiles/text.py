@@ -52,35 +52,42 @@ class Words:
     def numbers(self, first: Ints, lengths: Ints) -> Floats:
         """Numbers of the runs of ``lengths`` words that start at the words ``first``, in order."""
         wanted = np.repeat(first, lengths) + count_up(lengths)
+        values = self._parsed(wanted)
+        if values is None:
+            raise self._not_a_number(wanted)
+        return values
+
+    def _parsed(self, wanted: Ints) -> Floats | None:
+        """Numbers of words in ascending order; None if one of them is no number."""
         if not len(wanted):
             return np.zeros(0)
-        chosen = np.zeros(len(self.begins), dtype=bool)
-        chosen[wanted] = True
+        chosen = np.zeros(wanted[-1] + 1 - wanted[0], dtype=bool)
+        chosen[wanted - wanted[0]] = True
         begin = self.begins[wanted[0]]
         end = self.begins[wanted[-1] + 1] if wanted[-1] + 1 < len(self.begins) else len(self.text)
         text = self.text[begin:end]
         if len(wanted) <= wanted[-1] - wanted[0]:  # blank the words between
-            span = slice(wanted[0], wanted[-1] + 1)
-            spread = np.diff(np.append(self.begins[span], end))
-            text = np.where(np.repeat(chosen[span], spread), text, np.uint8(32))
+            spread = np.diff(np.append(self.begins[wanted[0] : wanted[-1] + 1], end))
+            text = np.where(np.repeat(chosen, spread), text, np.uint8(32))
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)  # how fromstring says that it stopped early
             try:
                 values = np.fromstring(text.tobytes(), dtype=np.float64, sep=" ")
             except (ValueError, DeprecationWarning):
-                values = np.zeros(0)
-        if len(values) != len(wanted):
-            raise self._not_a_number(wanted)
-        return values
+                return None
+        return values if len(values) == len(wanted) else None
 
     def _not_a_number(self, words: Ints) -> MeshError:
-        for word in words.tolist():
-            try:
-                float(self[word])
-            except ValueError:
-                return MeshError(
-                    f"line {self.line[word]}: {show(self[word])} is not a number; export the file again"
-                )
+        for block in np.array_split(
+            words, len(words) // 10_000 + 1
+        ):  # one by one in the first bad block only
+            for word in block.tolist() if self._parsed(block) is None else ():
+                try:
+                    float(self[word])
+                except ValueError:
+                    return MeshError(
+                        f"line {self.line[word]}: {show(self[word])} is not a number; export the file again"
+                    )
         return MeshError("it has words that are no numbers; export the file again")
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
+from os import PathLike
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from fieldconv._io import write_array
 from fieldconv.geometry.distances import all_distances
 from fieldconv.geometry.geodesics import SOLVER_VERSION
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.surface.cache import SurfaceCache, mesh_digest
 
 EXACT = 0.15  # up to this distance the exact solver's; beyond, within about half a percent
 
 
-def template_distances(mesh: Mesh, folder: str | Path | None = None) -> NDArray[np.float32]:
+def template_distances(mesh: Mesh, folder: str | PathLike[str] | None = None) -> NDArray[np.float32]:
     """Return (V, V) geodesic distances on the mesh scaled to unit area; kept in ``folder``.
 
     Exact up to 0.15, which is where error curves are read; beyond by a front over the triangles, within
@@ -30,15 +30,11 @@ def template_distances(mesh: Mesh, folder: str | Path | None = None) -> NDArray[
     """
     if folder is None:
         return all_distances(mesh.normalised(), EXACT)
-    digest = hashlib.sha256(f"{SOLVER_VERSION} {EXACT}".encode())
-    digest.update(mesh.vertices.tobytes() + mesh.faces.tobytes())
-    path = Path(folder) / "distances" / f"{digest.hexdigest()}.npy"
-    try:
-        stored: NDArray[np.float32] = np.load(path, allow_pickle=False)
-        if stored.shape == (len(mesh.vertices),) * 2:
-            return stored
-    except (OSError, ValueError, EOFError):
-        pass
+    store, key = SurfaceCache(folder), ["distances", SOLVER_VERSION, EXACT, mesh_digest(mesh)]
+    stored = store.load(key)
+    if stored is not None:
+        kept: NDArray[np.float32] = stored["distances"].numpy()
+        return kept
     computed = all_distances(mesh.normalised(), EXACT)
-    write_array(path, computed)
+    store.save(key, {"distances": torch.from_numpy(computed)})
     return computed

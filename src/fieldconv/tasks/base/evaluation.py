@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fieldconv.viz.notebook import Display
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,8 @@ class Evaluation:
         Orientations of each shape over which the network was averaged.
     description : dict
         What metrics, curves and shapes mean: `Task.description`.
+    folder : Path or None
+        Where it was written to, if it was.
     """
 
     task: str
@@ -64,6 +70,37 @@ class Evaluation:
     class_names: tuple[str, ...] = ()
     rotations: int = 1
     description: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def report(self, *, height: int = 900) -> Display:
+        """Show the report in a notebook: all numbers, curves and tables, and shapes if it has a folder.
+
+        About 5 MB, as it brings its plotting along; ``.save("report.html")`` writes it to a file.
+        """
+        from fieldconv.viz.notebook import show_report
+
+        return show_report(self.folder, self.to_dict(), height=height)
+
+    def _repr_html_(self) -> str:
+        from fieldconv.viz.metric import Metric, metric_of
+        from fieldconv.viz.notebook import table
+
+        known = {key: Metric.from_dict(key, own) for key, own in self.description.get("metrics", {}).items()}
+        numbers = {key: (metric_of(key, known), value) for key, value in self.metrics.items()}
+        rows = {metric.words: metric.text(value) for metric, value in numbers.values()}
+        return table(rows, caption=f"{self.task.capitalize()}, {self.measured_on()}")
+
+    def measured_on(self) -> str:
+        """Return on how much the numbers were measured, and whether that is too little to trust them."""
+        from fieldconv.viz.uncertainty import FEWEST
+
+        count = len(self.shapes)
+        pairs = all(" → " in str(shape.get("name")) for shape in self.shapes)
+        amount = f"measured on {count:,} test {'pair' if pairs else 'shape'}{'s' * (count != 1)}"
+        vertices = [int(shape["vertices"]) for shape in self.shapes if "vertices" in shape]
+        if vertices and len(vertices) == count:
+            amount += f", {sum(vertices):,} vertices"
+        return amount + (": too few to say how far to trust it." if count < FEWEST else ".")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; NaN as None."""

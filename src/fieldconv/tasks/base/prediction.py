@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.viz.values import VertexValues, vertex_colours, write_shape
+from fieldconv.viz.values import Kind, Shown, VertexValues, vertex_colours, write_shape
+
+if TYPE_CHECKING:
+    from fieldconv.viz.notebook import Display
 
 
 class Decoded(NamedTuple):
@@ -92,6 +95,42 @@ class Prediction:
         likely = self.scores[np.arange(len(self.labels)), self.labels]
         return np.where(self.labels >= 0, likely, 0).astype(np.float64)
 
+    def values_shown(self) -> list[VertexValues]:
+        """Return labels, confidence and values at the vertices, as far as there are some."""
+        count = len(self.mesh.vertices)
+        shown = []
+        if self.labels is not None and self.labels.ndim:
+            kind: Kind = "labels" if self.template is None else "places"
+            shown.append(
+                VertexValues(name="Prediction", kind=kind, values=self.labels, class_names=self.class_names)
+            )
+            if self.confidence is not None:
+                shown.append(
+                    VertexValues(name="Confidence", kind="scalar", values=self.confidence, limits=(0, 1))
+                )
+        if self.values is not None and len(self.values) == count and self.values.ndim == 1:
+            kind = "field" if np.iscomplexobj(self.values) else "scalar"
+            shown.append(VertexValues(name="Value", kind=kind, values=self.values))
+        return shown
+
+    def show(self, *, height: int = 460) -> Display:
+        """Show the mesh in a notebook, coloured by what was found; its class, if it has one, above it."""
+        from fieldconv.viz.notebook import show_values
+
+        note = ""
+        if self.labels is not None and self.labels.ndim == 0:
+            name = self.name_of(int(self.labels)) or str(int(self.labels))
+            note = name if self.confidence is None else f"{name}, {float(self.confidence):.0%} sure"
+        return show_values(self.mesh, Shown(self.values_shown(), note), template=self.template, height=height)
+
+    def _repr_html_(self) -> str:
+        from fieldconv.viz.notebook import SMALL, table
+
+        if len(self.mesh.vertices) <= SMALL and self.mesh.problem is None:
+            return self.show()._repr_html_()
+        rows = {"mesh": self.mesh.name, "vertices": len(self.mesh.vertices)}
+        return table(rows, caption="Large or damaged: .show() draws it.")
+
     def name_of(self, label: int) -> str:
         """Return the name of a class; an empty text if it has none."""
         return self.class_names[label] if 0 <= label < len(self.class_names) else ""
@@ -149,16 +188,15 @@ def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -
             continue
         if values.kind in ("labels", "places"):
             numbers = values.values.tolist()
-            columns += [values.key, "name"]
-            cells += [numbers, [found.name_of(number) for number in numbers]]
+            columns += [values.key, "name" if "name" not in columns else f"{values.key}_name"]
+            names = dict(enumerate(values.class_names))
+            cells += [numbers, [names.get(number, "") for number in numbers]]
         elif np.iscomplexobj(values.values):
             columns += [f"{values.key}_real", f"{values.key}_imaginary"]
             cells += [[f"{v:.6g}" for v in part] for part in (values.values.real, values.values.imag)]
         else:
             rows = values.values.reshape(len(found.mesh.vertices), -1)
-            names = (
-                [values.key] if rows.shape[1] == 1 else [f"{values.key}_{k}" for k in range(rows.shape[1])]
-            )
-            columns += names
+            several = [f"{values.key}_{k}" for k in range(rows.shape[1])]
+            columns += [values.key] if rows.shape[1] == 1 else several
             cells += [[f"{v:.6f}" for v in rows[:, k]] for k in range(rows.shape[1])]
     write_csv(path, columns, zip(*cells, strict=True))

@@ -61,6 +61,10 @@ class TrainingConfig:
     """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
     reshaping: float = 1.0
     """How strongly copies are reshaped: 1 changes thickness by a third and stretches by a fifth, or so."""
+    damaged: int = 0
+    """Copies of each mesh with holes, cuts, noise and other triangles, as scans have them; shown in turns."""
+    damaging: float = 1.0
+    """How strongly copies are damaged: 1 as poor scans are, see docs/damage.md."""
     validation: float = 0.0
     """Share of the training set that is kept out, to choose the best epoch by."""
     patience: int | None = None
@@ -80,10 +84,12 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
         if not 0 < self.drop <= 1:
             raise ValueError(f"drop is {self.drop}; give a number above 0 and up to 1")
-        if not 0 < self.reshaping <= 2:
-            raise ValueError(f"reshaping is {self.reshaping}; give a number above 0 and up to 2")
-        if self.reshaped < 0:
-            raise ValueError(f"reshaped is {self.reshaped}; give a whole number from 0 up")
+        for name in ("reshaping", "damaging"):
+            if not 0 < getattr(self, name) <= 2:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a number above 0 and up to 2")
+        for name in ("reshaped", "damaged"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 0 up")
         if self.weight_decay < 0:
             raise ValueError(f"weight_decay is {self.weight_decay}; give a number from 0 up")
         if self.clip is not None and not self.clip > 0:

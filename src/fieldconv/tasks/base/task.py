@@ -17,6 +17,7 @@ from fieldconv._checked import field_types
 from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.folders.labels import write_numbers
 from fieldconv.folders.own import OwnFolder, read_values
+from fieldconv.geometry.damage import Damaged, carry_vectors
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.base import Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
@@ -144,6 +145,10 @@ class Task:
 
     # Settings
 
+    def bound_to(self, template: Mesh | None) -> Task:
+        """Return the task for a network or dataset with that template, if the task needs to know it."""
+        return self
+
     def preset(self, name: str) -> Preset:
         """Return the preset of that name; raise ValueError if the task has none."""
         if name not in self.presets:
@@ -228,6 +233,14 @@ class Task:
         )
         surface.vertex_y = torch.from_numpy(target.astype(kind))
         surface.y = surface.vertex_y[surface.sample]
+
+    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+        """Return the target of a mesh for the damaged mesh that was made of it: by default what `carry` says.
+
+        Tangent vectors are turned into the new frames.
+        """
+        target = np.asarray(target)
+        return carry_vectors(target, mesh, damage) if np.iscomplexobj(target) else damage.carry(target)
 
     def outputs(self, data: Any) -> int | None:
         """Return how many outputs the network must have for a dataset; None if that is free."""

@@ -1,0 +1,70 @@
+"""Reading a command's arguments: what is wrong with them, in one line."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
+from typing import Any
+
+import tyro
+
+
+class UsageError(ValueError):
+    """Arguments that a command does not take; the message says what it takes instead."""
+
+
+def read_arguments(command: Callable[..., Any], words: Sequence[str], program: str) -> Callable[[], Any]:
+    """Return the command with its arguments, ready to be called.
+
+    Raises
+    ------
+    UsageError
+        If the arguments are wrong.
+    """
+
+    @functools.wraps(command)
+    def later(*values: Any, **named: Any) -> Callable[[], Any]:
+        return functools.partial(command, *values, **named)
+
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            ready: Callable[[], Any] = tyro.cli(later, args=list(words), prog=program)
+    except SystemExit as end:
+        if end.code in (0, None) or not said.getvalue():  # help was asked for
+            raise
+        raise UsageError(f"{one_line(said.getvalue())} (`{program} --help` lists all)") from None
+    return ready
+
+
+def one_line(box: str) -> str:
+    """Return the message in a box of tyro's as a line.
+
+    Examples
+    --------
+    >>> box = "│ Unrecognized options: --epoch, 3 │\\n│ ─── │\\n│ Perhaps you meant: │\\n│  --epochs INT │"
+    >>> one_line(box)
+    'there is no option --epoch; did you mean --epochs?'
+    """
+    framed = "│" in box  # else output is plain: a title and a rule, then the message
+    inside = [line.strip("│").rstrip() for line in box.splitlines() if line[:1] not in "╭╰"]
+    rules = [k for k, line in enumerate(inside) if line.strip() and not line.strip(" ─-")]
+    lines = inside if framed else inside[rules[0] + 1 :] if rules else inside
+    last = next((k for k, line in enumerate(lines) if line.strip() and not line.strip(" ─-")), len(lines))
+    text = " ".join(line.strip() for line in lines[:last]).strip().rstrip(".")
+    options = [
+        line.split()[0] for line in lines[last:] if line.strip().startswith("--") and line.strip(" ─-")
+    ]
+    if text.startswith("Unrecognized"):
+        unknown = text.split(":", 1)[1].replace(",", " ").split()
+        named = [word for word in unknown if word.startswith("-")]
+        if not named:
+            return f"{unknown[0]} is one argument too many"
+        hint = f"; did you mean {options[0]}?" if options else ""
+        return f"there is no option {named[0]}{hint}"
+    if text.startswith("Missing"):
+        wanted = [line.strip() for line in lines[1:last] if line.strip() and "(required)" not in line]
+        return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} missing"
+    return text[:1].lower() + text[1:] if text else "wrong arguments"

@@ -1,0 +1,97 @@
+"""Human bodies made from code, as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fieldconv.datasets.base import Own, SurfaceDataset
+from fieldconv.datasets.bodies.parts import FINE_PARTS, PARTS
+from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
+from fieldconv.folders.collection import Collection, Item, Sample
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.tasks.template import laid_out
+
+
+class Bodies(SurfaceDataset):
+    """Human bodies of all ages, builds and poses, meshed and damaged as scans are; see docs/bodies.md.
+
+    Parameters
+    ----------
+    task : "template", "segmentation" or "correspondence"
+        Places on the template with parts at two levels, the eight parts, or vertices of the template.
+    folder : path
+        Where bodies are kept as files. Those that are not there are made, for which anny is needed.
+    seeds : iterable of int
+        One body for each.
+    **options
+        As for `SurfaceDataset`.
+
+    Examples
+    --------
+    >>> data = Bodies("template", folder="bodies", seeds=range(10))  # doctest: +SKIP
+    >>> data[0].y.shape  # doctest: +SKIP
+    torch.Size([512, 3])
+    """
+
+    def __init__(
+        self, task: str = "template", *, folder: str | Path, seeds: Iterable[int] = range(100), **options: Any
+    ) -> None:
+        super().__init__(body_collection(task, Path(folder), seeds), **options)
+
+    def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
+        """Return these bodies themselves: they come in all proportions already."""
+        return self
+
+
+def body_collection(task: str, folder: Path, seeds: Iterable[int]) -> Collection:
+    """Return the bodies of these seeds with the targets of a task."""
+    names = {"template": (*PARTS, *FINE_PARTS), "segmentation": PARTS, "correspondence": ()}
+    if task not in names:
+        raise ValueError(f"there are no bodies for {task}; choose of {', '.join(names)}")
+    items = [
+        Item(f"body-{seed:06d}", partial(_read, task, folder, folder / f"body-{seed:06d}.npz", seed))
+        for seed in seeds
+    ]
+    template = None if task == "segmentation" else partial(body_template, folder)
+    return Collection(f"bodies in {folder}", task, tuple(items), names[task], template=template)
+
+
+@lru_cache(maxsize=4)
+def body_template(folder: Path) -> Mesh:
+    """Return the template of a folder of bodies, laid out and with its parts; made if it is not there."""
+    path = folder / "template.ply"
+    if not path.is_file():
+        shape = _template(folder)
+        labels = {"label_0": shape.labels.astype(np.uint8), "label_1": shape.fine.astype(np.uint8)}
+        laid_out(Mesh(shape.mesh.vertices, shape.mesh.faces, "body template", vertex_data=labels)).save(path)
+    return Mesh.load(path)
+
+
+@lru_cache(maxsize=4)
+def _template(folder: Path) -> BodyTemplate:
+    path = folder / "template.npz"
+    if not path.is_file():
+        from fieldconv.datasets.bodies import template
+
+        folder.mkdir(parents=True, exist_ok=True)
+        template().save(path)
+    return BodyTemplate.load(path)
+
+
+def _read(task: str, folder: Path, path: Path, seed: int) -> Sample:
+    if not path.is_file():
+        from fieldconv.datasets.bodies import make_body
+
+        folder.mkdir(parents=True, exist_ok=True)
+        make_body(seed).save(path)
+    body = BodySample.load(path)
+    if task == "segmentation":
+        return Sample(body.mesh, body.labels)
+    if task == "correspondence":
+        return Sample(body.mesh, _template(folder).nearest(body))
+    return Sample(body.mesh, _template(folder).positions(body).astype(np.float32))

@@ -1,0 +1,68 @@
+"""Copies of a mesh to learn from as well: of other proportions, or damaged, with what is known of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from fieldconv.folders.collection import Ints, Sample, fill_geodesically, first_preimage
+from fieldconv.geometry.damage import Damaged, damaged
+from fieldconv.geometry.reshape import reshaped
+from fieldconv.tasks import task_named
+
+FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is farther away has none
+
+
+class Origin(NamedTuple):
+    """The target of a damaged mesh of a pair: what it was made of, and how."""
+
+    sample: Sample
+    damage: Damaged
+
+
+def read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: float) -> Sample:
+    """Return a mesh with other proportions; its vertices, and so its target, stay what they were."""
+    sample = read()
+    return sample._replace(mesh=reshaped(sample.mesh, [seed, number], strength))
+
+
+def read_damaged(
+    read: Callable[[], Sample], task: str, seed: int, number: int, strength: float, version: str
+) -> Sample:
+    """Return a damaged mesh and its target; ``version`` only says which code made it, for what is kept."""
+    sample, kind = read(), task_named(task)
+    done = damaged(sample.mesh, [seed, number], strength)
+    target = Origin(sample, done) if kind.paired else kind.carried(sample.target, sample.mesh, done)
+    return Sample(done.mesh, target)
+
+
+def damaged_truth(truth: Callable[[Sample, Sample], Ints], scene: Sample, model: Sample) -> Ints:
+    """Return the ground truth between two damaged meshes, −1 where the place is gone from the model."""
+    ours: Origin = scene.target
+    theirs: Origin = model.target
+    place = truth(ours.sample, theirs.sample)[ours.damage.nearest]
+    return np.where(place >= 0, _new_vertices(theirs)[place], -1)
+
+
+def _new_vertices(origin: Origin) -> Ints:
+    """(V_old,) the nearest vertex of the damaged mesh, −1 where nothing is left nearby."""
+    before, after = origin.sample.mesh, origin.damage.mesh
+    found = fill_geodesically(before, first_preimage(origin.damage.nearest, len(before.vertices)))
+    place = origin.damage.carry(before.vertices)
+    away = np.linalg.norm(before.vertices - place[found], axis=1)
+    spacing = (max(before.area, after.area) / min(len(before.vertices), len(after.vertices))) ** 0.5
+    return np.where((found >= 0) & (away <= FARTHEST * spacing), found, -1)
+
+
+@cache
+def damage_version() -> str:
+    """Return a name for how meshes are damaged: another one when the code changes."""
+    folder = files("fieldconv.geometry")
+    names = ("damage", "halfedge", "lattice", "remesh", "topology", "voxels")
+    text = b"".join(folder.joinpath(f"{name}.py").read_bytes() for name in names)
+    return hashlib.sha256(text).hexdigest()[:16]

@@ -1,0 +1,60 @@
+"""Any file of a shape: a mesh, or points that are joined to one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from . import meshfiles
+from .mesh import Mesh, MeshError, mesh_of
+from .meshfiles.common import Contents
+from .pointcloud import triangulate
+
+
+def load_shape(path: str | Path) -> Mesh:
+    """Return the mesh in a file; points without faces are joined to one by `triangulate`.
+
+    Parameters
+    ----------
+    path : path
+        A mesh file, or a cloud of at least 32 points: PLY, OBJ or OFF without faces, or XYZ (a line for each
+        point: position, then perhaps its normal or its colour). Normals say which side is outside.
+
+    Returns
+    -------
+    Mesh
+        Its vertices are those of the file, in the same order.
+
+    Raises
+    ------
+    MeshError
+        If the file cannot be read, or its points span no surface.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> flat = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0), [0.0]), axis=-1).reshape(-1, 3)
+    >>> path = Path(tempfile.mkdtemp()) / "scan.xyz"
+    >>> np.savetxt(path, flat)
+    >>> load_shape(path).area
+    49.0
+    """
+    path = Path(path)
+    read = meshfiles.read(path, points=True)
+    if len(read.faces):
+        return mesh_of(read, path.stem)
+    try:
+        joined = triangulate(read.vertices, _normals(read))
+    except (MeshError, ValueError) as error:
+        raise MeshError(f"{path}: a cloud of points that cannot be joined to a surface: {error}") from None
+    return mesh_of(
+        Contents(read.vertices, joined.faces, read.vertex_colours, None, read.vertex_data), path.stem
+    )
+
+
+def _normals(read: Contents) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+    columns = [read.vertex_data.get(name) for name in ("nx", "ny", "nz")]
+    if any(column is None for column in columns):
+        return None
+    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)

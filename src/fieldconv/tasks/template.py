@@ -1,0 +1,394 @@
+"""Where on the template is this point? As a place between its vertices, however many they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from fieldconv._io import write_array
+from fieldconv.folders.collection import Collection, Item, Sample, load_mesh
+from fieldconv.folders.errors import DatasetError
+from fieldconv.folders.own import OwnFolder, template_files
+from fieldconv.geometry.embedding import geodesic_embedding, nearest_in_triangles
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.sampling import farthest_point_samples
+from fieldconv.networks.base import Network
+from fieldconv.nn.pooling import mean_per_shape
+from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import at_vertices
+from fieldconv.tasks.base import (
+    MODERN,
+    QUICK,
+    Chunk,
+    Decoded,
+    Metric,
+    Prediction,
+    Preset,
+    Task,
+    TrainingConfig,
+)
+from fieldconv.viz.values import VertexValues
+
+ANCHORS = 512  # places of the template that are told apart; the point is found between them
+SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer for it
+SHARED = 6  # anchors that a training point is shared by
+NEAR = 0.06  # within about this of the likeliest anchor, others count for the place
+LENGTHS = 8  # dimensions in which straight distances are geodesic ones; positions at rest are three more
+STRANGE = 0.5  # a shape whose mean confidence is below is hardly like the template
+_NETWORK = {
+    "width": 40,
+    "blocks": 4,
+    "rings": 4,
+    "band_limit": 1,
+    "echo_channels": 16,
+    "echo_samples": 2,
+    "hidden": (192, 128),
+    "bottleneck": 96,
+    "dense": 256,
+    "dropout": 0.0,
+}
+
+
+class Template(Task):
+    """A place on a template at each vertex, and the parts that the template has there.
+
+    The template is laid out in a space where straight distances are nearly geodesic (`geodesic_embedding`,
+    beside the positions at rest). Some hundred of its points, the anchors, are the network's classes; a
+    point's place is the mean of the anchors around the likeliest, and the nearest point of the template there
+    is its answer. So there are no thousands of scores, and the answers lie between vertices.
+    """
+
+    name, about = "template", "a point of a template at each vertex, with its parts"
+    layout = (
+        "Beside each mesh a .npy file has, for each vertex, its position on template.ply: (V, 3), NaN where\n"
+        "there is none. Integer properties label_0, label_1 … of the template's vertices are its parts."
+    )
+    default_outputs = None
+    metrics = (
+        Metric("within_0.05"),
+        Metric("mean_error", "mean error × 100", "less", "plain"),
+        Metric("part_accuracy"),
+    )
+    score = Metric("score", "training points on the right anchor")
+    shapes_caption = "Points of one colour correspond."
+    presets = {  # noqa: RUF012
+        "default": Preset(
+            training={**MODERN, "epochs": 8, "learning_rate": 0.006, "average": 0.995},
+            surface={"radius": 0.2, "samples": 512, "features": "hks"},
+            networks={"fcnet": _NETWORK},
+        ),
+        "tiny": Preset(
+            training={**QUICK, "batch": 2},
+            surface={"radius": 0.2, "samples": 512, "features": "hks"},
+            networks={"fcnet": {"bottleneck": 16, "dense": 32, "dropout": 0.0}},
+        ),
+    }
+    one_template = True
+
+    def __init__(self, template: Mesh | None = None) -> None:
+        self.template = template
+
+    def bound_to(self, template: Mesh | None) -> Task:
+        return type(self)(template)
+
+    @property
+    def places(self) -> Places:
+        """The template, laid out."""
+        if self.template is None:
+            raise ValueError(f"{self.name} needs a template; the network or the data has none")
+        return places_of(self.template)
+
+    # Data
+
+    def read_folder(self, folder: OwnFolder) -> Collection:
+        entries = folder.entries(self.name)
+        folder.note_shared_names(entries)
+        templates = template_files(folder.root)
+        if len(templates) != 1:
+            folder.problems.append(f"{len(templates)} template meshes; expected one, template.ply")
+        items = []
+        for entry in entries:
+            beside = folder.beside(entry)
+            if beside is None:
+                expected = entry.path.with_suffix(".npy").relative_to(folder.root).as_posix()
+                folder.problems.append(f"{entry.name}: no positions on the template; expected {expected}")
+            else:
+                items.append(Item(entry.name, partial(_read, entry.path, beside), entry.side))
+        template = partial(_laid_out, templates[0]) if len(templates) == 1 else None
+        names = part_names(template()) if template is not None else ()
+        return folder.divided(self.name, entries, items, class_names=names, template=template)
+
+    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
+        sample.mesh.save(folder / f"{item.name}.ply")
+        write_array(folder / f"{item.name}.npy", sample.target)
+
+    def write_common(self, folder: Path, collection: Collection) -> None:
+        if collection.template is not None:
+            collection.template().save(folder / "template.ply")
+
+    def outputs(self, data: Any) -> int | None:
+        places = places_of(data.template)
+        return places.labels + len(places.anchors)
+
+    # Learning
+
+    def collate(
+        self,
+        examples: Sequence[Any],
+        draws: Sequence[np.random.Generator],
+        config: TrainingConfig,
+        network: Network,
+    ) -> Chunk:
+        """Put examples together, with what their points should be: anchors, their shares, and parts."""
+        assert network.template is not None
+        chunk = super().collate(examples, draws, config, network)
+        anchors, shares, labels = places_of(network.template).targets(chunk.surface.y.numpy())
+        chunk.extra |= {
+            "anchors": torch.from_numpy(anchors),
+            "shares": torch.from_numpy(shares.astype(np.float32)),
+            "labels": torch.from_numpy(labels),
+            "starts": torch.tensor(places_of(network.template).starts),
+        }
+        return chunk
+
+    def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:
+        """Cross entropy with the anchors around a point, and with its parts at each level."""
+        anchors, shares, labels = (chunk.extra[key] for key in ("anchors", "shares", "labels"))
+        starts = chunk.extra["starts"].tolist()
+        scores = outputs[:, starts[-1] :].log_softmax(1)
+        losses = -(shares * scores.gather(1, anchors)).sum(1)
+        for level, (first, last) in enumerate(pairwise(starts)):
+            own = outputs[:, first:last].log_softmax(1)
+            losses = losses - 0.5 * own.gather(1, labels[:, level : level + 1])[:, 0]
+        known = shares[:, 0] > 0
+        right = (scores.detach().argmax(1) == anchors[:, 0]).float()
+        losses = torch.where(known, losses, 0.0)
+        return mean_per_shape(losses, known, chunk.surface), mean_per_shape(right, known, chunk.surface)
+
+    # Results
+
+    def located(self, outputs: Tensor, surface: Surface) -> tuple[NDArray[np.float32], list[Tensor]]:
+        """Return (V, d + 1) places in the layout with their confidence, and the probabilities of parts."""
+        places = self.places
+        starts = places.starts
+        likely = outputs[:, starts[-1] :].softmax(1)
+        around = torch.from_numpy(places.around)
+        mode = (likely @ around).argmax(1)
+        near = likely * around[mode]
+        mass = near.sum(1, keepdim=True)
+        place = near @ torch.from_numpy(places.anchor_place) / mass.clamp(min=1e-12)
+        sure = (likely * (around[mode] > np.exp(-2))).sum(1, keepdim=True)
+        read = at_vertices(surface, torch.cat([place, sure], 1)).numpy().astype(np.float32)
+        parts = [at_vertices(surface, outputs[:, first:last].softmax(1)) for first, last in pairwise(starts)]
+        return read, parts
+
+    def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
+        """Return the nearest vertex of the template; ``values`` are the places, and last the confidence."""
+        values, _ = self.located(outputs, surface)
+        return Decoded(labels=self.places.tree.query(values[:, :-1])[1].astype(np.int64), values=values)
+
+    def parts_at(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the part, of the first level, that labels of `decode` mean."""
+        return np.asarray(self.places.vertex_labels[labels, 0])
+
+    def measure(self, found: Decoded, surface: Surface) -> dict[str, Any]:
+        """Return errors as straight distances in the layout, which are nearly geodesic."""
+        assert found.values is not None
+        assert found.labels is not None
+        truth = surface.vertex_y.numpy()
+        known = np.isfinite(truth).all(1)
+        place, labels = self.places.found_at(truth[known])
+        away = np.linalg.norm(self._place(found)[known] - place, axis=1)
+        numbers = {"within_0.05": float((away <= 0.05).mean()), "mean_error": 100 * float(away.mean())}
+        if self.places.labels:
+            numbers["part_accuracy"] = float((self.parts_at(found.labels[known]) == labels[:, 0]).mean())
+        return numbers
+
+    def evaluate(self, network: Any, data: Any, *, follow: Any) -> Any:
+        if self.template is None:
+            return self.bound_to(data.template).evaluate(network, data, follow=follow)
+        return super().evaluate(network, data, follow=follow)
+
+    def _place(self, found: Decoded | Prediction) -> NDArray[np.float32]:
+        """(V, d) of a prediction's vertices in the layout; NaN where there is none."""
+        assert found.values is not None
+        return np.asarray(found.values[:, : self.places.dims])
+
+    def _sure(self, found: Decoded | Prediction) -> NDArray[np.float64]:
+        """(V,) confidence in these places."""
+        assert found.values is not None
+        return np.asarray(np.nan_to_num(found.values[:, self.places.dims]), np.float64)
+
+    def points(self, found: Prediction) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return triangle, barycentric coordinates and position on the template, of each vertex."""
+        places = self.places
+        triangle, weights, _ = nearest_in_triangles(
+            np.nan_to_num(self._place(found)), places.place, places.mesh.faces, places.tree
+        )
+        position = np.einsum("nc,ncd->nd", weights, places.mesh.vertices[places.mesh.faces[triangle]])
+        return triangle, weights, position
+
+    def note(self, found: Prediction) -> str:
+        sure = self._sure(found).mean()
+        if sure < STRANGE:
+            return f"hardly like the template (mean confidence {sure:.0%}); do not rely on this result"
+        return ""
+
+    def show(self, found: Prediction) -> list[VertexValues]:
+        assert found.labels is not None
+        return [
+            VertexValues(name="Template vertex", key="label", kind="places", values=found.labels),
+            self.shown_confidence(found),
+        ]
+
+    def shown_confidence(self, found: Prediction) -> VertexValues:
+        """Return how sure the places of a prediction are."""
+        return VertexValues(
+            name="Confidence", key="probability", kind="scalar", values=self._sure(found), limits=(0.0, 1.0)
+        )
+
+    def write(
+        self,
+        found: Prediction,
+        folder: Path,
+        name: str,
+        *,
+        descriptors: bool = True,
+        about: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write also NAME.points.npy: of each vertex triangle, weights and position on the template."""
+        super().write(found, folder, name, descriptors=descriptors, about=about)
+        write_array(Path(folder) / f"{name}.points.npy", np.column_stack(self.points(found)))
+
+    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+        """By the nearest place in the template's layout."""
+        tree = cKDTree(np.nan_to_num(self._place(other), nan=1e6))
+        return np.asarray(tree.query(np.nan_to_num(self._place(one)))[1], np.int64)
+
+
+class Places:
+    """A template laid out for learning and looking up; made of what its vertices carry, see `laid_out`.
+
+    Attributes
+    ----------
+    place : (T, d) float64, of each vertex in the layout.
+    anchors : (A,) int64, vertices.
+    vertex_labels : (T, levels) int64, parts at each level, counted from 0 in each.
+    starts : where each level begins in the outputs, and last the anchors.
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+        data = mesh.vertex_data
+        columns = sorted((key for key in data if key.startswith("place_")), key=lambda key: int(key[6:]))
+        self.place = np.stack([data[key] for key in columns], 1).astype(np.float64)
+        number = data["anchor"]
+        order = np.argsort(np.where(number < 0, len(number), number), kind="stable")
+        self.anchors = order[: number.max() + 1]
+        levels = [data[key] for key in sorted(data) if key.startswith("label_")]
+        none = np.zeros((len(self.place), 0))
+        self.vertex_labels = np.column_stack([none, *levels]).astype(np.int64)
+        self.starts = [0, *np.cumsum(self.vertex_labels.max(0, initial=-1) + 1).tolist()]
+
+    @property
+    def labels(self) -> int:
+        """Number of part labels, of all levels together."""
+        return int(self.starts[-1])
+
+    @property
+    def dims(self) -> int:
+        """Dimensions of the layout."""
+        return int(self.place.shape[1])
+
+    @cached_property
+    def tree(self) -> cKDTree:
+        return cKDTree(self.place)
+
+    @cached_property
+    def anchor_place(self) -> NDArray[np.float32]:
+        return self.place[self.anchors].astype(np.float32)
+
+    @cached_property
+    def around(self) -> NDArray[np.float32]:
+        """(A, A) how much anchors count for one another's places."""
+        apart = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
+        return np.asarray(np.exp(-0.5 * (apart / NEAR) ** 2), np.float32)
+
+    @cached_property
+    def _trees(self) -> tuple[cKDTree, cKDTree]:
+        return cKDTree(self.mesh.vertices), cKDTree(self.anchor_place)
+
+    def found_at(self, positions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return (n, d) place and (n, levels) parts of positions on the template at rest."""
+        distance, near = self._trees[0].query(np.asarray(positions, np.float64), k=3)
+        share = 1 / (distance + 1e-9)
+        share /= share.sum(1, keepdims=True)
+        place = np.einsum("nk,nkd->nd", share, self.place[near])
+        return place, self.vertex_labels[near[:, 0]]
+
+    def targets(
+        self, positions: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return (n, 6) anchors around each position, their shares (0 for NaN), and (n, levels) parts."""
+        known = np.isfinite(positions).all(1)
+        place, labels = self.found_at(np.where(known[:, None], positions, 0))
+        many = min(SHARED, len(self.anchors))
+        distance, near = self._trees[1].query(place, k=many)
+        weight = np.exp(-0.5 * (distance**2 - distance[:, :1] ** 2) / SPREAD**2)
+        return near.astype(np.int64), known[:, None] * weight / weight.sum(1, keepdims=True), labels
+
+
+@lru_cache(maxsize=4)
+def places_of(template: Mesh) -> Places:
+    """Return the layout that a template carries."""
+    if "anchor" not in template.vertex_data:
+        raise ValueError(f"{template.name or 'the template'} is not laid out; call tasks.template.laid_out")
+    return Places(template)
+
+
+def laid_out(template: Mesh, anchors: int = ANCHORS) -> Mesh:
+    """Return the template with what `Template` needs to know about its vertices.
+
+    That is ``place_0`` … in the layout, and ``anchor``: its number, or −1. They are kept with the mesh, for
+    computed elsewhere they might come out mirrored.
+    """
+    mesh = template.normalised()
+    place = np.hstack([geodesic_embedding(mesh, LENGTHS), mesh.vertices])
+    number = np.full(len(place), -1)
+    chosen = farthest_point_samples(mesh, min(anchors, len(place)))
+    number[chosen] = np.arange(len(chosen))
+    data = {f"place_{k}": place[:, k].astype(np.float32) for k in range(place.shape[1])}
+    data["anchor"] = number.astype(np.int16 if len(chosen) < 2**15 else np.int32)
+    return Mesh(
+        template.vertices, template.faces, template.name, vertex_data={**template.vertex_data, **data}
+    )
+
+
+def part_names(template: Mesh) -> tuple[str, ...]:
+    """Return names for the parts of a template of one's own: their numbers."""
+    places = places_of(template)
+    return tuple(str(k) for first, last in pairwise(places.starts) for k in range(last - first))
+
+
+@lru_cache(maxsize=4)
+def _laid_out(path: Path) -> Mesh:
+    mesh = load_mesh(path)
+    return mesh if "anchor" in mesh.vertex_data else laid_out(mesh)
+
+
+def _read(path: Path, positions_path: Path) -> Sample:
+    mesh = load_mesh(path)
+    positions = np.load(positions_path, allow_pickle=False)
+    if positions.shape != mesh.vertices.shape:
+        wrong = f"has shape {positions.shape}; expected {mesh.vertices.shape}, a row per vertex"
+        raise DatasetError(str(positions_path), [wrong])
+    return Sample(mesh, positions.astype(np.float32))

@@ -1,0 +1,51 @@
+"""Which part of the template is this point on? Answered by a network that knows places on the template."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fieldconv.surface.surface import Surface
+from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.tasks.template import Template
+from fieldconv.viz.values import VertexValues
+
+
+class TemplateParts(Template):
+    """What `Template` learns, answered as parts: the template's first level, with finer ones beside them."""
+
+    name, about = "template-parts", "a part of a template at each vertex, with its place there"
+
+    def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
+        """Return parts; ``values`` are places, their confidence, and the parts of finer levels."""
+        located, parts = self.located(outputs, surface)
+        scores = parts[0].numpy()
+        finer = [level.argmax(1, keepdim=True).numpy().astype(np.float32) for level in parts[1:]]
+        return Decoded(scores.argmax(1).astype(np.int64), scores, np.hstack([located, *finer]))
+
+    def parts_at(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        return labels
+
+    def show(self, found: Prediction) -> list[VertexValues]:
+        assert found.labels is not None
+        assert found.values is not None
+        starts, names = self.places.starts, found.class_names
+        shown = [
+            VertexValues(
+                name="Part", key="label", kind="labels", values=found.labels, class_names=names[: starts[1]]
+            ),
+            self.shown_confidence(found),
+        ]
+        for level, (first, last) in enumerate(pairwise(starts[1:]), start=1):
+            number = np.nan_to_num(found.values[:, self.places.dims + level], nan=-1).astype(np.int64)
+            shown.append(
+                VertexValues(
+                    name="Finer part", key="fine", kind="labels", values=number, class_names=names[first:last]
+                )
+            )
+        return shown
+
+    write = Task.write  # the points are for those who ask for them

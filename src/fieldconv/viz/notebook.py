@@ -1,0 +1,218 @@
+"""Shapes and pages inside Jupyter: a page in a frame, which needs no network and no extension."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fieldconv.geometry.coarsen import coarsened
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.pointcloud import triangulate
+from fieldconv.viz import page
+from fieldconv.viz import panels as pan
+from fieldconv.viz.panels import Panel
+from fieldconv.viz.values import Shown, colouring
+from fieldconv.viz.viewer import MOST_COLUMNS, views
+
+SMALL = 20_000  # vertices that an object shows of itself, so that notebooks stay small
+
+
+@dataclass(frozen=True)
+class Display:
+    """A page to look at: shown at the end of a notebook's cell, or saved.
+
+    Attributes
+    ----------
+    html : str
+        The whole page.
+    height : int
+        Of the frame, in pixels.
+
+    Examples
+    --------
+    >>> Display("<p>Hello</p>", height=80)._repr_html_()[:7]
+    '<iframe'
+    """
+
+    html: str
+    height: int = 460
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        return page.write(path, self.html)
+
+    def _repr_html_(self) -> str:
+        # Scripts of the page run in a frame of their own and reach neither the notebook nor the network.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" loading="lazy" '
+            f'style="width:100%;height:{self.height}px;border:0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        size = len(self.html.encode())
+        return f"Display({size / 1e6:.1f} MB, for a notebook; .save('page.html') writes it)"
+
+
+def show_panels(
+    panels: Sequence[Panel], *, title: str = "", up: str | None = None, height: int = 460
+) -> Display:
+    """Return panels as something a notebook shows, side by side; their views turn together.
+
+    Examples
+    --------
+    >>> mesh = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], name="triangle")
+    >>> "triangle" in show_panels([Panel(mesh=mesh)]).html
+    True
+    """
+    title = title or panels[0].title
+    body = views(panels, up=up)
+    return Display(page.page(title, body, fill=len(panels) <= MOST_COLUMNS), height)
+
+
+def show_mesh(
+    mesh: Mesh,
+    *,
+    labels: ArrayLike | None = None,
+    names: Sequence[str] = (),
+    scalar: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    field: ArrayLike | None = None,
+    disc: int | None = None,
+    radius: float = 0.2,
+    up: str | None = None,
+    height: int = 460,
+) -> Display:
+    """Return a mesh and values at its vertices as something a notebook shows; see `Mesh.show`."""
+    if disc is not None:
+        return show_panels(pan.disc_panels(mesh.normalised(), disc, radius), up=up, height=height)
+    colourings: list[pan.Colouring] = []
+    if labels is not None:
+        colourings.append(pan.labels("Label", labels, names))
+    if field is not None:
+        vectors = np.asarray(field)
+        colourings.append(pan.field("Field", vectors, arrows=pan.field_arrows(mesh, vectors, shown=True)))
+    if scalar is not None:
+        numbers = scalar if isinstance(scalar, Mapping) else {"Value": scalar}
+        colourings += [pan.scalar(name, values) for name, values in numbers.items()]
+    return show_panels([Panel(mesh=mesh, colourings=colourings)], up=up, height=height)
+
+
+def show_values(mesh: Mesh, shown: Shown, *, template: Mesh | None = None, height: int = 460) -> Display:
+    """Return a mesh with described values, such as a prediction, as something a notebook shows."""
+    colourings = [
+        colouring(own, mesh, template=template)
+        for own in shown.values
+        if own.kind != "places" or template is not None
+    ]
+    panels = [Panel(mesh=mesh, note=shown.note, colourings=colourings)]
+    if template is not None and any(own.kind == "places" for own in shown.values):
+        every = np.arange(len(template.vertices))
+        panels.insert(
+            0, Panel(mesh=template, title="Template", colourings=[pan.carried("Place", template, every)])
+        )
+    return show_panels(panels, height=height)
+
+
+def show_samples(
+    positions: NDArray[Any],
+    normals: NDArray[Any],
+    frames: NDArray[Any],
+    *,
+    scalar: Mapping[str, ArrayLike],
+    field: ArrayLike | None = None,
+    disc: NDArray[Any] | None = None,
+    radius: float = 0.0,
+    note: str = "",
+    up: str | None = None,
+    height: int = 460,
+) -> Display:
+    """Return samples of a surface, joined to a mesh, as something a notebook shows; see `Surface.show`.
+
+    Parameters
+    ----------
+    positions, normals, frames : (n, 3) floats
+        Frames are the directions θ = 0.
+    scalar : mapping of str to (n,) floats
+        Numbers at the samples, by what they are.
+    field : (n,) complex, optional
+        Tangent vectors in the frames.
+    disc : (n,) complex, optional
+        Logarithms of the samples seen from one of them, NaN outside its disc.
+    radius : float
+        Of the disc.
+    """
+    mesh = triangulate(np.asarray(positions, np.float64), np.asarray(normals, np.float64))
+    mesh = Mesh(mesh.vertices, mesh.faces, "surface")
+    colourings: list[pan.Colouring] = []
+    if disc is not None:
+        places = np.stack([disc.real, disc.imag], axis=1)
+        colourings.append(pan.Polar(name="Disc", values=places, radius=radius))
+        colourings.append(pan.scalar("Geodesic distance", np.abs(disc), limits=(0.0, radius)))
+    if field is not None:
+        vectors = np.asarray(field)
+        space = vectors.real[:, None] * frames + vectors.imag[:, None] * np.cross(normals, frames)
+        arrows = pan.field_arrows(mesh, space, shown=True)
+        colourings.append(pan.field("Field", vectors, arrows=arrows))
+    colourings += [pan.scalar(name, values) for name, values in scalar.items()]
+    return show_panels([Panel(mesh=mesh, note=note, colourings=colourings)], up=up, height=height)
+
+
+def own_view(mesh: Mesh) -> str:
+    """Return how a mesh shows itself: in 3-D, coarser if it is large; its problem if it cannot be used."""
+    if mesh.problem is not None:
+        return table({"mesh": mesh.name, "vertices": len(mesh.vertices), "problem": mesh.problem})
+    count = len(mesh.vertices)
+    if count <= SMALL:
+        return show_panels([Panel(mesh=mesh)])._repr_html_()
+    small = coarsened(mesh, SMALL).mesh
+    note = f"{count:,} vertices, drawn with {len(small.vertices):,}; .show() draws all"
+    return show_panels([Panel(mesh=small, title=mesh.name, note=note)])._repr_html_()
+
+
+def show_report(folder: str | Path | None, evaluation: Mapping[str, Any], *, height: int = 900) -> Display:
+    """Return the report of an evaluation: that of its folder, or one of the numbers alone.
+
+    Parameters
+    ----------
+    folder : path or None
+        Folder that the evaluation was written to.
+    evaluation : mapping
+        Content of ``evaluation/metrics.json``.
+    """
+    from fieldconv._io import write_json
+    from fieldconv.viz.report import write_report
+
+    with tempfile.TemporaryDirectory() as made:
+        target = Path(made) / "report.html"
+        if folder is None:
+            run = Path(made) / "evaluation of"
+            write_json(run / "evaluation" / "metrics.json", dict(evaluation))
+            write_json(run / "config.json", {"task": evaluation["task"]})
+            folder = run
+        return Display(write_report(folder, target).read_text(encoding="utf-8"), height)
+
+
+def table(rows: Mapping[str, Any], caption: str = "") -> str:
+    """Return a small table of names and values.
+
+    Examples
+    --------
+    >>> table({"a & b": 1})
+    '<table><tr><th style="text-align:left">a &amp; b</th><td>1</td></tr></table>'
+    """
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(str(name))}</th><td>{escape(_text(value))}</td></tr>'
+        for name, value in rows.items()
+    )
+    above = f"<p>{escape(caption)}</p>" if caption else ""
+    return f"{above}<table>{cells}</table>"
+
+
+def _text(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -218,7 +218,8 @@ def test_matches_follow_the_paper():
     scene, model = Surface.from_mesh(scene_mesh, 0.3, 30), Surface.from_mesh(model_mesh, 0.3, 50)
     truth = rng.integers(-1, 162, 42)
     truth[:5] = -1
-    found = find_matches(scene, model, near_samples(model, model_mesh, ball=0.15), truth)
+    near, near_scene = near_samples(model, model_mesh, ball=0.15), near_samples(scene, scene_mesh, ball=0.15)
+    found = find_matches(scene, model, near, truth, near_scene)
     match, inside = naive_matches(scene, model, model_mesh, truth, 0.15)
     assert found.match[0].tolist() == [i for i, _, _ in match]
     for (_, best, distance), chosen in zip(match, found.match[1].tolist(), strict=True):

@@ -215,6 +215,11 @@ def test_paths_bend_around_a_reflex_corner():
     corner = np.array([1, 1, 0])
     bent = np.linalg.norm(vertices[start] - corner) + np.linalg.norm(vertices[end] - corner)
     np.testing.assert_allclose(discs.distance, [bent], rtol=1e-12)
+    # Unrolled, a bent path is laid into the plane, and its direction is that of the chord.
+    frame = tangent_frames(mesh)[0][start]
+    chord = vertices[end] - vertices[start]
+    seen = np.arctan2(frame[0] * chord[1] - frame[1] * chord[0], frame @ chord)
+    np.testing.assert_allclose(np.exp(1j * discs.angle), [np.exp(1j * seen)], atol=1e-9)
 
 
 def test_opposite_corners_of_a_cube():

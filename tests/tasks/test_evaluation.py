@@ -101,7 +101,9 @@ def test_matching_is_a_mean_over_pairs_of_means_over_points(monkeypatch: pytest.
         names = [f"{side} {count}" for side in ("scene", "model")]
         sides = [SimpleNamespace(name=name, sample=torch.arange(count), num_vertices=count) for name in names]
         ids = torch.arange(count).repeat(2, 1)
-        pairs.append(SimpleNamespace(scene=sides[0], model=sides[1], matches=SimpleNamespace(ball=ids)))
+        pairs.append(
+            SimpleNamespace(scene=sides[0], model=sides[1], matches=SimpleNamespace(ball=ids, scene_ball=ids))
+        )
         for name in names:
             known[name] = torch.arange(float(count))[:, None] if count == 2 else torch.zeros(count, 1)
     data = Data(pairs)

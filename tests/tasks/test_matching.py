@@ -95,7 +95,7 @@ def test_right_matches_lie_within_a_geodesic_ball() -> None:
     assert np.array_equal(near, distance < 0.05)
     truth = np.random.default_rng(0).permutation(900)
     truth[::7] = -1
-    found = find_matches(surface, surface, near_samples(surface, mesh), truth)
+    found = find_matches(surface, surface, near_samples(surface, mesh), truth, near_samples(surface, mesh))
     expected = {
         (i, j)
         for i, vertex in enumerate(surface.sample.tolist())
@@ -107,6 +107,13 @@ def test_right_matches_lie_within_a_geodesic_ball() -> None:
         i: int(distance[truth[v]].argmin()) for i, v in enumerate(surface.sample.tolist()) if truth[v] >= 0
     }
     assert dict(found.match.T.tolist()) == nearest
+    about_scene = {
+        (i, int(distance[truth[vertex]].argmin()))
+        for i in nearest
+        for vertex in range(900)
+        if distance[vertex, i] < 0.05 and truth[vertex] >= 0
+    }
+    assert set(map(tuple, found.scene_ball.T.tolist())) == about_scene
 
 
 def pair(seed: int, scene: int, model: int) -> SurfacePair:

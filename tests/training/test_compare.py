@@ -66,6 +66,8 @@ def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
     assert training.clip is None
     assert training.average is None
     assert training.reshaped == 0  # the preset's copies are not the paper's
+    [run] = plan_runs("classification", ["diffusionnet"], seeds=1, recipe="own")
+    assert (run.settings.training.label_smoothing, run.settings.network.width) == (0.2, 32)  # type: ignore[attr-defined]
 
 
 def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:

@@ -22,7 +22,8 @@ def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) 
     Args:
         runs: Run folders.
         out: Page to write; report.html in the run's folder, or compare.html here, if not given.
-        figures: Folder to write the plots to as well, as PNG and PDF for print.
+        figures: Folder to write the plots to as well, as PNG and PDF for print, and for a single run
+            pictures of its worst and best test shapes. docs/reproducing.md lists the figures of the paper.
     """
     from fieldconv.training.report import compare, write_figures, write_report
 

@@ -37,6 +37,7 @@ Own = TypeVar("Own", bound="SurfaceDataset")
 MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
 REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
 _VERSION = 2  # raise it when what is kept of targets changes, or how copies are reshaped
+_MATCHES_VERSION = 2  # the same for matches
 _DIGEST = "mesh_digest"  # of the mesh, kept with its target
 
 
@@ -342,20 +343,25 @@ class SurfaceDataset(Dataset[Any]):
         if not collection.pairs:
             raise collection.error(["has no pairs"])
 
-        @lru_cache(maxsize=16)  # a model is in many pairs
-        def near(model: int) -> csr_array:
-            return near_samples(self._surface(model), self._read(self._items[model]).mesh, self.ball)
+        @lru_cache(maxsize=16)  # a shape is in many pairs
+        def near(shape: int) -> csr_array:
+            return near_samples(self._surface(shape), self._read(self._items[shape]).mesh, self.ball)
 
         def match(pair: Pair) -> Matches:
             items = self._items[pair.scene], self._items[pair.model]
             sources = [*(self._key(item) for item in items), fingerprint(pair.truth)]
-            key = ["matches", SOLVER_VERSION, self.ball, *sources] if None not in sources else None
+            key = (
+                ["matches", _MATCHES_VERSION, SOLVER_VERSION, self.ball, *sources]
+                if None not in sources
+                else None
+            )
             found = self._store.load(key) if self._store is not None and key is not None else None
             if found is not None:
                 return Matches(**found)
             scene, model = (self._read(item) for item in items)
             surfaces = self._surface(pair.scene), self._surface(pair.model)
-            matches = find_matches(*surfaces, near(pair.model), pair.truth(scene, model))
+            truth = pair.truth(scene, model)
+            matches = find_matches(*surfaces, near(pair.model), truth, near(pair.scene))
             if self._store is not None and key is not None:
                 self._store.save(key, matches.to_dict())
             return matches

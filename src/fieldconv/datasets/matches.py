@@ -15,6 +15,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.surface import Surface
 
 BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
+_PAIRS = ("match", "ball", "scene_ball")
 
 
 class Matches(Data):  # type: ignore[misc]
@@ -26,6 +27,9 @@ class Matches(Data):  # type: ignore[misc]
         A sample of the scene, and the sample of the model geodesically nearest to where it truly is.
     ball : (2, K) int64
         All samples of the model within a geodesic ball of 0.05 around there: what counts as right.
+    scene_ball : (2, K) int64
+        The same with the ball drawn on the scene, as the paper says it: the nearest samples of the model to
+        where all scene vertices within 0.05 of a sample truly are.
     truth : (n_scene,) int64
         The model's vertex at each sample of the scene, −1 where unknown; not shifted in batches.
     samples : (1, 2) int64
@@ -33,10 +37,10 @@ class Matches(Data):  # type: ignore[misc]
     """
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.samples.T if key in ("match", "ball") else 0
+        return self.samples.T if key in _PAIRS else 0
 
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return 1 if key in ("match", "ball") else 0
+        return 1 if key in _PAIRS else 0
 
 
 class SurfacePair(NamedTuple):
@@ -56,10 +60,12 @@ def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
     return csr_array((inside, (discs.targets, sample)), (surface.num_vertices, len(samples)))
 
 
-def find_matches(scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64]) -> Matches:
+def find_matches(
+    scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64], near_scene: csr_array
+) -> Matches:
     """Return which samples correspond, given the model's vertex at each vertex of the scene (−1: none).
 
-    ``near`` are the `near_samples` of the model.
+    ``near`` and ``near_scene`` are the `near_samples` of the model and of the scene.
     """
     image = truth[scene.sample.numpy()]
     known = np.flatnonzero(image >= 0)
@@ -69,6 +75,17 @@ def find_matches(scene: Surface, model: Surface, near: csr_array, truth: NDArray
     return Matches(
         match=torch.from_numpy(np.stack([known, nearest])),
         ball=torch.from_numpy(np.stack([known[chosen], right])),
+        scene_ball=torch.from_numpy(_about_scene(scene, model, near_scene, truth)),
         truth=torch.from_numpy(image),
         samples=torch.tensor([[len(scene.sample), len(samples)]]),
     )
+
+
+def _about_scene(
+    scene: Surface, model: Surface, near_scene: csr_array, truth: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """(2, K) samples of the scene whose match is known, and of the model nearest to all that is around."""
+    vertex, sample = near_scene.nonzero()
+    asked = (truth[scene.sample.numpy()] >= 0)[sample] & (truth[vertex] >= 0)
+    right = model.vertex_sample[:, 0].numpy()[truth[vertex[asked]]]
+    return np.ascontiguousarray(np.unique(np.stack([sample[asked], right]), axis=1), np.int64)

@@ -120,6 +120,7 @@ class DiffusionNet(ScalarNetwork):
         "clip": None,
         "average": None,
     }
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classification": {"label_smoothing": 0.2}}
     config: DiffusionNetConfig
 
     def __init__(self, config: DiffusionNetConfig) -> None:

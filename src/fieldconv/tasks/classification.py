@@ -40,6 +40,7 @@ from fieldconv.tasks.base.metrics import accuracy, confusion
 # The paper says "either 32 or 48 features" without saying where: 48 goes to segmentation, its largest filters
 # and data, 32 to the other tasks.
 _PAPER = {"width": 32, "blocks": 2, "rings": 6, "band_limit": 2}
+_DIFFUSIONNET = {"width": 32}  # what its paper has for SHREC'11
 
 
 class Classification(LabelTask):
@@ -52,19 +53,21 @@ class Classification(LabelTask):
     curves = RELIABILITY
     presets = {  # noqa: RUF012
         "paper": Preset(
-            training={"epochs": 30}, surface={"radius": 0.2}, networks={"fcnet": {**_PAPER, **LETTER}}
+            training={"epochs": 30},
+            surface={"radius": 0.2},
+            networks={"fcnet": {**_PAPER, **LETTER}, "diffusionnet": _DIFFUSIONNET},
         ),
         "reproduce": Preset(
             training={**REPRODUCE, "epochs": 30},
             surface={"radius": 0.2},
-            networks={"fcnet": {**_PAPER, **REPRODUCED}},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}, "diffusionnet": _DIFFUSIONNET},
             like="paper",
         ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
             surface={"radius": 0.2, "features": "wks", "samples": 1024},
-            networks={"fcnet": _PAPER},
+            networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
         ),
         "tiny": Preset(training={**QUICK, "batch": 4}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),
     }

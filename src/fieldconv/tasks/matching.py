@@ -122,6 +122,8 @@ class Matching(Task):
         Metric("wks_mean_average_precision", "WKS mean average precision"),
         Metric("average_precision_hks", "average precision HKS"),
         Metric("average_precision_wks", "average precision WKS"),
+        Metric("mean_average_precision_scene_ball", "mean average precision, ball on the scene"),
+        Metric("average_precision_scene_ball", "average precision, ball on the scene"),
         Metric("median_rank", "median rank", "less", "plain"),
     )
     score = Metric("score", "training pairs in order")
@@ -280,11 +282,15 @@ class Matching(Task):
                 record[key] = float(result.average_precision.mean())
                 if name == own:
                     record["median_rank"] = float(np.median(result.first))
+            about = compare(described[0][0], described[1][0], pair.matches, ball="scene_ball")
+            record["average_precision_scene_ball"] = float(about.average_precision.mean())
             shapes.append(record)
         metrics = {}
         for name in names:  # a mean over pairs of means over points
             key = "mean_average_precision" if name == own else f"{name.lower()}_mean_average_precision"
             metrics[key] = float(np.mean([average.mean() for average in averages[name]]))
+        about_scene = [shape["average_precision_scene_ball"] for shape in shapes]
+        metrics["mean_average_precision_scene_ball"] = float(np.mean(about_scene))
         curves = {name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in names}
         return Evaluation(self.name, metrics, shapes, curves=curves)
 
@@ -346,10 +352,13 @@ def draw_pairs(
     return np.concatenate([scene[chosen], other_scene]), np.concatenate([model[chosen], other_model]), weight
 
 
-def compare(scene: Tensor, model: Tensor, matches: Any) -> PrecisionRecall:
-    """Return precision and recall of descriptors (n, d) of the scene's samples against the model's."""
+def compare(scene: Tensor, model: Tensor, matches: Any, *, ball: str = "ball") -> PrecisionRecall:
+    """Return precision and recall of descriptors (n, d) of the scene's samples against the model's.
+
+    Right is what ``ball`` of the matches says: "ball" (drawn on the model) or "scene_ball".
+    """
     right = np.zeros((len(scene), len(model)), bool)
-    right[matches.ball[0].numpy(), matches.ball[1].numpy()] = True
+    right[tuple(getattr(matches, ball).numpy())] = True
     asked = right.any(1)
     if not asked.any():
         raise ValueError("a pair of meshes has no corresponding points; check its ground truth")

@@ -19,6 +19,7 @@ from fieldconv.viz.figures import epochs_of, split_history
 from fieldconv.viz.metric import Metric, metric_of
 from fieldconv.viz.page import note, section, table
 from fieldconv.viz.run_folder import CurveTexts, Run, RunError, read_run, shape_panels
+from fieldconv.viz.run_pictures import write_shape_pictures
 from fieldconv.viz.uncertainty import FEWEST, majority, mean_interval
 from fieldconv.viz.viewer import views
 
@@ -102,7 +103,8 @@ def write_figures(
 ) -> list[Path]:
     """Write the plots of one run, or of several over each other, as PNG and PDF for print.
 
-    Parameters are those of `compare`; ``folder`` is where the plots go. Return the files.
+    Of a single run also pictures of its worst and best test shapes, as PNG. Parameters are those of
+    `compare`; ``folder`` is where the files go. Return them.
     """
     names = _read_all(runs, descriptions or [None] * len(runs))
     made: dict[str, Any] = {}
@@ -125,9 +127,10 @@ def write_figures(
         limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
         drawn = figures.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent, limits=limits)
         made[f"curves_{place + 1}" if place else "curves"] = drawn
-    return [
+    written = [
         path for name, figure in made.items() for path in figures.save_figure(figure, Path(folder) / name)
     ]
+    return written + (write_shape_pictures(run, folder) if len(names) == 1 else [])
 
 
 # --- one run

@@ -1,0 +1,52 @@
+"""Pictures of a run's test shapes, one for each way to colour them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.viz.runs import write_run
+
+from fieldconv.viz.run_folder import read_run, shape_panels
+from fieldconv.viz.run_pictures import coloured_by, write_shape_pictures
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("segmentation", {"shapes_prediction.png", "shapes_truth.png"}),
+        ("correspondence", {"shapes_geodesic_error.png"}),
+        ("matching", {"shapes_first_right_match.png"}),
+    ],
+)
+def test_every_colouring_is_a_picture(tmp_path: Path, task: str, expected: set[str]) -> None:
+    run = read_run(write_run(tmp_path / "run", task))
+    written = write_shape_pictures(run, tmp_path / "figures")
+    assert {path.name for path in written} >= expected
+    names = {colouring.name for panel in shape_panels(run) for colouring in panel.colourings}
+    assert len(written) == len(names)
+    pixels = [np.asarray(Image.open(path).convert("RGB")) for path in written]
+    for one in pixels:
+        assert (one != 255).any(axis=2).mean() > 0.02  # there is something to see
+    for other in pixels[1:]:
+        assert other.shape != pixels[0].shape or (other != pixels[0]).any()
+
+
+def test_shapes_are_coloured_so_and_partners_stay_plain(tmp_path: Path) -> None:
+    panels = shape_panels(read_run(write_run(tmp_path / "run", "matching")))
+    name = next(panel.colourings[0].name for panel in panels if panel.colourings)
+    shown = coloured_by(name, panels)
+    assert len(shown) == len(panels)
+    assert [[c.name for c in panel.colourings] for panel in shown] == [
+        [name] if panel.colourings else [] for panel in panels
+    ]
+    assert all(not panel.colourings for panel in coloured_by("no such thing", panels))
+
+
+def test_a_run_without_shapes_has_no_pictures(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    for path in (run / "evaluation" / "shapes").iterdir():
+        path.unlink()
+    assert write_shape_pictures(read_run(run), tmp_path / "figures") == []

@@ -83,7 +83,7 @@ def nearest_in_triangles(
     --------
     >>> square, faces = [[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]]
     >>> triangle, weights, distance = nearest_in_triangles([[0.5, 0.25], [2, 0]], square, faces)
-    >>> triangle.tolist(), weights.tolist(), distance.tolist()
+    >>> triangle.tolist(), weights.round(6).tolist(), distance.round(6).tolist()
     ([0, 0], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], [0.0, 1.0])
     """
     points, place, faces = np.asarray(points, float), np.asarray(place, float), np.asarray(faces)

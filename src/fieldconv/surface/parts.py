@@ -38,13 +38,7 @@ Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
-SIGNATURES = (
-    "hks",
-    "wks",
-    "heat",
-    "rim",
-    "balls",
-)  # computed features: columns of x, no tensors of their own
+SIGNATURES = ("hks", "wks", "heat", "rim", "balls")  # computed features: columns of x, not tensors by name
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while

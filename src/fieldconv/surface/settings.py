@@ -45,8 +45,8 @@ class SurfaceSettings:
     closed: bool = False
     """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
     smoothing: float = 0.0
-    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area nor
-    paths; 0.02 is right for scans."""
+    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area
+    nor paths; 0.02 is right for scans."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):

@@ -100,6 +100,15 @@ class TemplatePoints(Task):
     def bound_to(self, template: Mesh | None) -> Task:
         return type(self)(template)
 
+    def misfit(self, network: Network) -> str:
+        if network.template is None:
+            return "no template"
+        places, outputs = places_of(network.template), network.config.outputs
+        if len(network.class_names) != places.labels or outputs != places.labels + len(places.anchors):
+            known = f"{len(network.class_names)} class names and {outputs} outputs"
+            return f"{known} for a template of {places.labels} parts and {len(places.anchors)} anchors"
+        return ""
+
     @property
     def places(self) -> Places:
         """The template, laid out."""

@@ -152,6 +152,15 @@ class Task:
         """Return the task for a network or dataset with that template, if the task needs to know it."""
         return self
 
+    def misfit(self, network: Network) -> str:
+        """Return which class names or template of a network do not fit its outputs; empty if all fit."""
+        count, outputs = len(network.class_names), network.config.outputs
+        if count and network.config.head in ("labels", "classification") and count != outputs:
+            return f"{count} class names for {outputs} outputs"
+        if network.template is not None and len(network.template.vertices) != outputs:
+            return f"a template of {len(network.template.vertices)} vertices for {outputs} outputs"
+        return ""
+
     def preset(self, name: str) -> Preset:
         """Return the preset of that name; raise ValueError if the task has none."""
         if name not in self.presets:

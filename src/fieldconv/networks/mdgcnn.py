@@ -22,7 +22,7 @@ from fieldconv.surface.settings import Solver
 from fieldconv.surface.views import coarse_level
 
 CONTRIBUTORS = 3  # samples that a point of a window reads from, …
-CANDIDATES = 8  # … out of so many that are nearest to it
+CANDIDATES = 8  # … out of this number of nearest ones
 CHUNK = 2**22  # numbers in the windows that a convolution holds at once
 Angular = Literal["directions", "max"]
 

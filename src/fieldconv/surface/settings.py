@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fieldconv._checked import check_count, check_words
+from fieldconv._checked import check_choices, check_count
 
 Solver = Literal["local", "heat"]
 
@@ -52,7 +52,7 @@ class SurfaceSettings:
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)
-        check_words(self, solver=("local", "heat"))
+        check_choices(self, solver=("local", "heat"))
         feature_columns(self.features)
         object.__setattr__(self, "operators", tuple(self.operators))
 

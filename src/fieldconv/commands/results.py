@@ -40,7 +40,7 @@ def check_elsewhere(out: Path, meshes: Sequence[Path]) -> None:
 
 
 def check_place(*pages: Path | None) -> None:
-    """Raise ValueError if the folder of a page or picture to write is not there: its name may be misspelt."""
+    """Raise ValueError if the folder of a page or picture to write does not exist."""
     for page in pages:
         if page is not None and not page.parent.is_dir():
             raise ValueError(
@@ -60,7 +60,7 @@ def print_metrics(result: Evaluation) -> None:
     table.columns[1].justify = "right"
     for name, value in result.metrics.items():
         metric = metric_of(name, known)
-        table.add_row(metric.words, metric.text(value))
+        table.add_row(metric.label, metric.text(value))
     if "iou" in result.tables:
         table.add_section()
         for name, value in zip(result.class_names, result.tables["iou"], strict=True):
@@ -73,7 +73,7 @@ def print_metrics(result: Evaluation) -> None:
 
 @contextmanager
 def printed_warnings() -> Iterator[None]:
-    """Within, warnings are kept; afterwards the package's own are printed as lines."""
+    """Collect warnings, and print the package's own afterwards, one line each."""
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         yield

@@ -29,7 +29,7 @@ class Coarsened:
     vertex_map : (V,) int64
         For each vertex of the finer mesh a vertex of the coarser one, −1 for those on no triangle of it.
     origin : (V_coarse,) int64
-        A vertex of the finer mesh in the middle of what each vertex of the coarser one stands for.
+        For each vertex of the coarser mesh, a vertex of the finer one in the middle of its region.
     """
 
     mesh: Mesh
@@ -38,7 +38,7 @@ class Coarsened:
 
 
 def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
-    """Return a mesh of about so many vertices, evenly spread over the surface.
+    """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
     The surface is divided into regions around evenly spread seeds, each vertex going to the seed nearest
     along its edges; regions become vertices, and triangles where three of them meet. Sheets that are close in
@@ -127,7 +127,7 @@ def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
     """(count, 3) weighted mean of the points of each group."""
     weights = weights + 1e-12 * max(
         float(weights.max(initial=0)), 1e-300
-    )  # groups of no area have a mean, too
+    )  # groups without area also have a mean
     total = np.bincount(group, weights, minlength=count)
     sums = [np.bincount(group, weights * column, minlength=count) for column in points.T]
     return np.stack(sums, 1) / np.where(total > 0, total, 1)[:, None]

@@ -48,7 +48,9 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
     squared = np.full((len(mesh.vertices), len(chosen)), np.inf)
     np.put_along_axis(squared, order, distance**2, axis=1)
     if not np.isfinite(squared).all():
-        raise ValueError(f"{mesh.name or 'mesh'}: has several components, between which there is no distance")
+        raise ValueError(
+            f"{mesh.name or 'mesh'}: has several components; give one, there are no distances between them"
+        )
     among = 0.5 * (squared[chosen] + squared[chosen].T)
     mean = among.mean(0)
     values, vectors = np.linalg.eigh(-0.5 * (among - mean - mean[:, None] + mean.mean()))

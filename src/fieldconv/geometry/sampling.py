@@ -22,8 +22,6 @@ from .mesh import Mesh
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_corners, _grow = triangles_around, grow  # names of before, until tasks/distances.py uses all_distances
-
 
 class Interpolation(NamedTuple):
     """How every vertex reads from its k nearest samples.

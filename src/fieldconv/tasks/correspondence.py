@@ -126,15 +126,9 @@ class Correspondence(LabelTask):
         template = folder.attempt(partial(load_mesh, templates[0])) if templates else None
         if len(templates) != 1:
             folder.problems.append(f"{len(templates)} template meshes; expected one, template.obj")
-        items = []
-        for entry in entries:
-            map_path = folder.beside(entry)
-            if map_path is None:
-                expected = entry.path.with_suffix(".txt").relative_to(folder.root).as_posix()
-                folder.problems.append(f"{entry.name}: no vertex map; expected {expected} (or .npy, .csv)")
-            elif template is not None:
-                read = partial(read_map, entry.path, map_path, len(template.vertices), folder.index_base)
-                items.append(Item(entry.name, read, entry.side))
+        count = len(template.vertices) if template is not None else None
+        read = partial(read_map, num_targets=count, base=folder.index_base)
+        items = folder.items_with_targets(entries, read, "vertex map", files=".txt .npy .csv")
         return folder.divided(
             self.name,
             entries,

@@ -170,12 +170,20 @@ def _shapes(path: Path) -> dict[str, list[int]]:
 
 
 def _check_names(model: Network, folder: Path) -> None:
-    """Raise CheckpointError if class names or template do not fit the network's outputs."""
+    """Raise CheckpointError if class names or template do not fit the number of the network's outputs."""
     if model.task not in task_names():
         return
-    wrong = task_named(model.task).misfit(model)
-    if wrong:
-        raise CheckpointError(f"{folder} has {wrong}; copy it anew")
+    named = task_named(model.task).named_outputs(model.class_names, model.template)
+    outputs = model.config.outputs
+    if named is None or named == outputs:
+        return
+    if model.template is None:
+        raise CheckpointError(
+            f"{folder / CONFIG} has {named} class names for {outputs} outputs; copy it anew"
+        )
+    raise CheckpointError(
+        f"{folder / TEMPLATE} has {len(model.template.vertices)} vertices for {outputs} outputs; copy it anew"
+    )
 
 
 def _no_weights(folder: Path) -> CheckpointError:

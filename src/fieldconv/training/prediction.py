@@ -54,7 +54,7 @@ def predict(
     descriptors : bool
         Whether descriptors are wanted, too.
     samples : int, optional
-        Look at so many samples of the shape, instead of as many as the network learnt with.
+        Samples on the shape, instead of as many as the network was trained with.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
     also : sequence of "obj", "glb" or "off"
@@ -135,7 +135,7 @@ def match(
         Parts may be missing: a vertex of A that arrives elsewhere, more than 0.1 away at unit area, when it
         is mapped to B and back, has no counterpart.
     samples : int, optional
-        Look at so many samples of each shape, instead of as many as the network learnt with.
+        Samples on each shape, instead of as many as the network was trained with.
     refine : bool
         Make the map smooth with the eigenfunctions of both shapes (`fieldconv.geometry.refine`); for whole
         shapes that are nearly isometric.

@@ -161,7 +161,7 @@ def training_curves(
                     color=colours[k],
                     linestyle=_DASHES[k % 4],
                     marker="o" if len(epoch) == 1 else None,
-                    label=_text(metric_of(name, known).words),
+                    label=_text(metric_of(name, known).label),
                 )
             axis.set(xlabel="epoch", ylabel=label)
             axis.xaxis.get_major_locator().set_params(integer=True)

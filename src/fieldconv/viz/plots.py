@@ -173,12 +173,12 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
     room = max(high - low, 0.1 * abs(high)) or 1.0
     first, last = low - 0.4 * room, high + 0.4 * room
     first = max(0.0, first) if low >= 0 else first
-    axis: dict[str, Any] = {"title": {"text": _safe(metric.words)}, "range": [first, last]}
+    axis: dict[str, Any] = {"title": {"text": _safe(metric.label)}, "range": [first, last]}
     if percent:
         ticks = [tick for tick in _nice_ticks(first, last) if tick <= 100]
         axis |= _percent_ticks(ticks)
     layout = {"xaxis": axis, "yaxis": {"autorange": "reversed", "type": "category"}}
-    label = f"{metric.words} beside published results"
+    label = f"{metric.label} beside published results"
     return plot([data], layout, height=90 + 27 * len(rows), width=860, label=label)
 
 

@@ -163,7 +163,7 @@ def _card(run: Run, key: str, *, main: bool) -> str:
         below.append(f"always “{guess[0]}”: {metric.text(guess[1])}")
     lines = "".join(f"<small>{escape(line)}</small>" for line in below)
     return (
-        f'<div class="card{" main" if main else ""}"><span>{escape(metric.words)}</span>'
+        f'<div class="card{" main" if main else ""}"><span>{escape(metric.label)}</span>'
         f"<strong>{metric.text(value)}</strong>{lines}</div>"
     )
 
@@ -210,7 +210,7 @@ def _warnings(run: Run) -> Iterator[str]:
         baseline = key.removesuffix(f"_{main}")
         known = baseline.casefold() in curves or main == "mean_average_precision"
         if baseline != key and known and metric.goodness(run.metrics[key]) > metric.goodness(value):
-            better.append(f"{metric_of(baseline).words} {metric.text(run.metrics[key])}")
+            better.append(f"{metric_of(baseline).label} {metric.text(run.metrics[key])}")
     if better:
         yield f"Simple descriptors do better: {', '.join(better)}; this network {metric.text(value)}."
     if untested := run.untested():
@@ -239,7 +239,7 @@ def _training(run: Run) -> str:
         split_history(run.history, run.known_metrics), ("loss", "share", "score"), strict=True
     ):
         if keys:
-            curves = {run.metric(key).words: (epochs, run.history[key]) for key in keys}
+            curves = {run.metric(key).label: (epochs, run.history[key]) for key in keys}
             drawn.append(plots.lines(curves, x="epoch", y=y, percent=y == "share", whole=True))
     seconds = run.history.get("seconds")
     spent = (
@@ -301,7 +301,7 @@ def _every_shape(run: Run) -> str:
     else:
         given = {key: value for shape in shapes for key, value in shape.items() if key not in _NO_COLUMNS}
         keys = [key for key, value in given.items() if not isinstance(value, list | dict)]
-        header = ["shape", *(run.metric(key).words for key in keys)]
+        header = ["shape", *(run.metric(key).label for key in keys)]
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
@@ -388,7 +388,7 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
             else:
                 row.append(metric.text(found[0] if found else None))
         cells.append(row)
-    header = ["run", "task", *(["runs"] if several else []), *(metric.words for metric in metrics.values())]
+    header = ["run", "task", *(["runs"] if several else []), *(metric.label for metric in metrics.values())]
     first = len(header) - len(metrics)
     marked = set()
     for column, (key, metric) in enumerate(metrics.items(), start=first):
@@ -467,7 +467,7 @@ def _shared_columns(runs: Mapping[str, Run]) -> dict[str, tuple[str, bool]]:
     for run in runs.values():
         losses, shares, others = split_history(run.history, run.known_metrics)
         for key in (*losses, *shares, *others):
-            seen.setdefault(key, []).append((run.metric(key).words, key in shares))
+            seen.setdefault(key, []).append((run.metric(key).label, key in shares))
     return {
         key: (found[0][0], all(percent for _, percent in found))
         for key, found in seen.items()

@@ -183,7 +183,7 @@ class Run:
         key = self.rank_by
         if key is None or not _is_number(shape.get(key)):
             return ""
-        return f"{self.metric(key).words} {self.metric(key).text(shape[key])}"
+        return f"{self.metric(key).label} {self.metric(key).text(shape[key])}"
 
     @cached_property
     def benchmark(self) -> Benchmark | None:

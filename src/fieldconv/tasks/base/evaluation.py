@@ -87,7 +87,7 @@ class Evaluation:
 
         known = {key: Metric.from_dict(key, own) for key, own in self.description.get("metrics", {}).items()}
         numbers = {key: (metric_of(key, known), value) for key, value in self.metrics.items()}
-        rows = {metric.words: metric.text(value) for metric, value in numbers.values()}
+        rows = {metric.label: metric.text(value) for metric, value in numbers.values()}
         return table(rows, caption=f"{self.task.capitalize()}, {self.measured_on()}")
 
     def measured_on(self) -> str:

@@ -152,15 +152,6 @@ class Task:
         """Return the task for a network or dataset with that template, if the task needs to know it."""
         return self
 
-    def misfit(self, network: Network) -> str:
-        """Return which class names or template of a network do not fit its outputs; empty if all fit."""
-        count, outputs = len(network.class_names), network.config.outputs
-        if count and network.config.head in ("labels", "classification") and count != outputs:
-            return f"{count} class names for {outputs} outputs"
-        if network.template is not None and len(network.template.vertices) != outputs:
-            return f"a template of {len(network.template.vertices)} vertices for {outputs} outputs"
-        return ""
-
     def preset(self, name: str) -> Preset:
         """Return the preset of that name; raise ValueError if the task has none."""
         if name not in self.presets:
@@ -257,6 +248,12 @@ class Task:
     def outputs(self, data: Any) -> int | None:
         """Return how many outputs the network must have for a dataset; None if that is free."""
         return self.default_outputs
+
+    def named_outputs(self, class_names: Sequence[str], template: Mesh | None) -> int | None:
+        """Return how many outputs the names or template of a checkpoint stand for; None if any number."""
+        if template is not None:
+            return len(template.vertices)
+        return len(class_names) or None
 
     # Learning
 

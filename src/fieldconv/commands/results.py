@@ -53,22 +53,24 @@ def print_metrics(result: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from fieldconv.viz.metric import Metric, metric_of
+    from fieldconv.viz.trust import beside, remarks
 
-    known = {key: Metric.from_dict(key, own) for key, own in result.description.get("metrics", {}).items()}
-    table = Table("metric", "value")
+    run = result.as_run()
+    told = {key: beside(run, key) for key in result.metrics}
+    table = Table("metric", "value", *(["95 % interval, guessing"] if any(told.values()) else []))
     table.columns[1].justify = "right"
-    for name, value in result.metrics.items():
-        metric = metric_of(name, known)
-        table.add_row(metric.label, metric.text(value))
+    for key, value in result.metrics.items():
+        table.add_row(run.metric(key).label, run.metric(key).text(value), *([told[key]] if told[key] else []))
     if "iou" in result.tables:
         table.add_section()
+        untested = set(run.untested())
         for name, value in zip(result.class_names, result.tables["iou"], strict=True):
-            if value == value:  # parts that do not occur have none
+            if name not in untested:
                 table.add_row(f"IoU of {name}", f"{100 * value:.1f} %")
     console = Console()
     console.print(table)
-    console.print(result.measured_on().capitalize(), highlight=False, soft_wrap=True)
+    for line in (result.measured_on(), *remarks(run)):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -175,6 +175,8 @@ def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]
         x=texts.x,
         y=texts.y,
         percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
         limits=(None, (0.0, 1.01) if shares else None),
     )
     return list(figures.save_figure(figure, Path(folder) / "curves"))
@@ -212,7 +214,14 @@ def _curves(networks: Sequence[Compared]) -> str:
     if not drawn:
         return ""
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in drawn.items()}
-    plot = plots.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent)
+    plot = plots.lines(
+        pairs,
+        x=texts.x,
+        y=texts.y,
+        percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
+    )
     return section(texts.title, plot, texts.caption)
 
 

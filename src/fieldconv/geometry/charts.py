@@ -104,6 +104,7 @@ def _make_charts(mesh: Mesh) -> Charts:
     first_corner = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(faces.ravel(), minlength=count), out=first_corner[1:])
     fans = np.zeros(faces.size, FAN)
+    _best_first(corners, mesh.vertices, first_corner, corners_of)
     fans = fans[: _lay_fans(corners, vertices, fans, first_corner, corners_of)].copy()
     share = np.bincount(faces.ravel(), np.repeat(double_area / 6, 3), minlength=count)
     vertices["extent"] = np.sqrt(share / np.pi)
@@ -112,7 +113,13 @@ def _make_charts(mesh: Mesh) -> Charts:
 
 def _distinct_faces(faces: Ints) -> Ints:
     """Faces of three different vertices, the first of each kind."""
-    _, first_of_kind = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    count = int(faces.max(initial=0)) + 1
+    if count**3 < 2**63:  # three numbers make one, and are compared as one
+        low, high = faces.min(axis=1), faces.max(axis=1)
+        kind = (low * count + (faces.sum(axis=1) - low - high)) * count + high
+        _, first_of_kind = np.unique(kind, return_index=True)
+    else:
+        _, first_of_kind = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
     faces = faces[np.sort(first_of_kind)]
     distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
     return np.ascontiguousarray(faces[distinct])
@@ -148,6 +155,24 @@ def _measure(corners: Records, points: Floats) -> Floats:
         double_area[:, None], ((first - points) * (second - points)).sum(-1)
     ).ravel()
     return double_area
+
+
+@kernel
+def _best_first(corners, points, first_corner, corners_of):  # type: ignore[no-untyped-def]
+    """Let each vertex begin with the corner whose first edge ends at the smallest x, then y, then z.
+
+    So the tangent frame does not depend on the order of the faces.
+    """
+    for vertex in range(len(first_corner) - 1):
+        begin = first_corner[vertex]
+        for slot in range(begin + 1, first_corner[vertex + 1]):
+            one = points[corners[beside(corners_of[slot], 1)].vertex]
+            other = points[corners[beside(corners_of[begin], 1)].vertex]
+            axis = 0
+            while axis < 2 and one[axis] == other[axis]:
+                axis += 1
+            if one[axis] < other[axis]:
+                corners_of[slot], corners_of[begin] = corners_of[begin], corners_of[slot]
 
 
 @kernel

@@ -7,7 +7,7 @@ import pytest
 
 import shapes
 from fieldconv.geometry.coarsen import coarsened
-from fieldconv.geometry.geodesics import geodesic_discs, tangent_frames
+from fieldconv.geometry.geodesics import geodesic_discs
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.numbering import by_position, position_order
 from fieldconv.geometry.sampling import farthest_point_samples, farthest_points
@@ -93,7 +93,7 @@ def test_a_one_sided_strip_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["torus", "grid", "box", "sphere"])
-def test_samples_frames_discs_and_coarser_meshes_follow_positions(name: str) -> None:
+def test_samples_discs_and_coarser_meshes_follow_positions(name: str) -> None:
     vertices, faces = REGULAR[name]
     moved, renumbered, place = shapes.renumbered(vertices, faces, np.random.default_rng(7))
     one, other = Mesh(vertices, faces), Mesh(moved, renumbered)
@@ -101,7 +101,6 @@ def test_samples_frames_discs_and_coarser_meshes_follow_positions(name: str) -> 
         expected = place[farthest_point_samples(one, 60, metric=metric)]
         np.testing.assert_array_equal(farthest_point_samples(other, 60, metric=metric), expected)
     np.testing.assert_array_equal(farthest_points(moved, 60), place[farthest_points(vertices, 60)])
-    np.testing.assert_allclose(tangent_frames(other)[0][place], tangent_frames(one)[0], atol=1e-9)
     small, same = (coarsened(by_position(mesh).mesh, 60).mesh for mesh in (one, other))
     np.testing.assert_array_equal(small.vertices, same.vertices)
     discs, again = (geodesic_discs(by_position(mesh).mesh, 0.5) for mesh in (one, other))

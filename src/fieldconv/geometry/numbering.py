@@ -36,6 +36,8 @@ class Numbered:
         The old number of each vertex.
     place : (V,) int64
         The new number of each old vertex.
+    first_face : (V,) int64
+        The face from which each vertex measured angles in the old mesh: its first.
     turned : int
         How many faces were turned over.
     one_sided : int
@@ -45,6 +47,7 @@ class Numbered:
     mesh: Mesh
     order: Ints
     place: Ints
+    first_face: Ints
     turned: int
     one_sided: int
 
@@ -77,13 +80,18 @@ def by_position(mesh: Mesh) -> Numbered:
     order = position_order(mesh.validate().vertices, mesh.faces)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    faces = _ordered(place[mesh.faces], len(order))
+    faces, sorting = _ordered(place[mesh.faces], len(order))
+    number = np.empty_like(sorting)
+    number[sorting] = np.arange(len(sorting))
+    first_face = np.zeros(len(order), np.int64)
+    # Of several assignments the last one counts.
+    first_face[place[mesh.faces[::-1]].ravel()] = np.repeat(number[::-1], 3)
     vertices = mesh.vertices[order]
     turn, one_sided = meshcheck.disagreeing(vertices, faces)
     turned = int(np.count_nonzero(turn))
     if turned:
         faces[turn] = faces[turn][:, [0, 2, 1]]
-    return Numbered(Mesh(vertices, faces, mesh.name), order, place, turned, one_sided)
+    return Numbered(Mesh(vertices, faces, mesh.name), order, place, first_face, turned, one_sided)
 
 
 def position_order(points: Floats, faces: Ints | None = None) -> Ints:
@@ -156,13 +164,18 @@ def _mixed(values: Codes) -> Codes:
     return mixed
 
 
-def _ordered(faces: Ints, count: int) -> Ints:
-    """The same faces, each begun with its lowest vertex, sorted by their vertices, whichever way they turn."""
+def _ordered(faces: Ints, count: int) -> tuple[Ints, Ints]:
+    """The same faces, each begun with its lowest vertex, sorted by their vertices, whichever way they turn.
+
+    Also the old number of each.
+    """
     first = faces.argmin(1)
     faces = np.take_along_axis(faces, (first[:, None] + np.arange(3)) % 3, 1)
     low, one, other = faces.T
     middle, high = np.minimum(one, other), np.maximum(one, other)
     last = 2 * high + (one > other)
     if count < ONE_KEY:
-        return faces[np.argsort((low * count + middle) * (2 * count) + last, kind="stable")]
-    return faces[np.lexsort([last, low * count + middle])]
+        sorting = np.argsort((low * count + middle) * (2 * count) + last, kind="stable")
+    else:
+        sorting = np.lexsort([last, low * count + middle])
+    return faces[sorting], sorting

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
+from fieldconv.geometry.charts import begin_frames
 from fieldconv.geometry.closing import closed_copy, rim_distances
 from fieldconv.geometry.coarsen import Coarsened, coarsened
 from fieldconv.geometry.front import suits_front
@@ -93,7 +94,7 @@ class Preparation:
     def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
         self.original = mesh
         self.numbered = by_position(mesh)
-        self.given = self.numbered.mesh.normalised()
+        self.given = self._in_given_frames(self.numbered.mesh.normalised())
         self.settings = settings
         self._bases: dict[int, Eigenbasis] = {}
         self._one_at_a_time = Lock()  # signatures are computed on another thread
@@ -118,7 +119,15 @@ class Preparation:
     def mesh(self) -> Mesh:
         """The mesh that is measured, at unit area; what closes it are vertices at its end."""
         closed = closed_copy(self.opened) if self.settings.closed else self.opened
-        return self.opened if closed is self.opened else closed.normalised()
+        if closed is self.opened:
+            return closed
+        return closed.normalised() if self.coarse is not None else self._in_given_frames(closed.normalised())
+
+    def _in_given_frames(self, mesh: Mesh) -> Mesh:
+        """The same mesh, with the tangent frames that its vertices have in the given numbering."""
+        more = np.zeros(len(mesh.vertices) - len(self.numbered.first_face), np.int64)
+        begin_frames(mesh, np.concatenate([self.numbered.first_face, more]))
+        return mesh
 
     @cached_property
     def sampling(self) -> Sampling:

@@ -64,7 +64,7 @@ def predict(
     check_rotations(rotations)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
-    usable = _usable(mesh)
+    usable = _usable(mesh, renumber=task.head != "vectors")
     found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples)
     if task.head != "classification":
         found = _back(found, usable.new_vertex)
@@ -224,8 +224,14 @@ def distinct(names: Iterable[str]) -> list[str]:
     return result
 
 
-def _usable(mesh: Mesh) -> Repair:
-    """A mesh that can be prepared, numbered by position, and what had to be done to it."""
+def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
+    """A mesh that can be prepared, numbered by position, and what had to be done to it.
+
+    Vectors are told in the tangent frames of the mesh as it is numbered.
+    """
+    if not renumber and mesh.problem is None:
+        every = np.arange(len(mesh.vertices))
+        return Repair(mesh, every, by_position(mesh).actions, every)
     repair = None
     try:
         numbered = by_position(mesh)

@@ -47,7 +47,9 @@ def test_turned_faces_change_no_label_and_are_said(model: FCNet, name: str) -> N
     vertices, faces = SHAPES[name]
     expected = predict(model, Mesh(vertices, faces), descriptors=False).labels
     turned = np.random.default_rng(0).random(len(faces)) < 0.3
-    found = predict(model, Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)), descriptors=False)
+    found = predict(
+        model, Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)), descriptors=False
+    )
     assert expected is not None
     assert found.labels is not None
     assert (found.labels == expected).mean() >= 0.999

@@ -1,7 +1,7 @@
 """A quick start: parts of other packages that few commands need are loaded when they are first used.
 
-Importing torch_geometric loads torch's compiler and some hundred datasets, which takes as long as torch itself.
-Only the command line does this; the library leaves imports as they are.
+Importing torch_geometric loads torch's compiler and some hundred datasets, which takes as long as torch
+itself. Only the command line does this; the library leaves imports as they are.
 """
 
 from __future__ import annotations
@@ -64,4 +64,4 @@ class _Finder:
 def start_quickly() -> None:
     """Load the modules in `POSTPONED` only when something in them is used."""
     if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder)

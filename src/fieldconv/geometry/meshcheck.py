@@ -329,10 +329,11 @@ def disagreeing(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
 
 def _volumes(corners: Floats, turn: Bools, part: Ints, count: int) -> Floats:
     """(count,) the volume that each closed part encloses, once its faces are turned."""
-    middle = np.stack([np.bincount(part, axis, count) for axis in corners.mean(axis=1).T], axis=1)
-    middle /= np.bincount(part, minlength=count)[:, None]
+    sums = np.stack([np.bincount(part, axis, count) for axis in corners.mean(axis=1).T], axis=1)
+    middle = sums / np.bincount(part, minlength=count)[:, None]
     a, b, c = (corners - middle[part][:, None]).transpose(1, 0, 2)
-    return np.bincount(part, np.where(turn, -1, 1) * (a * np.cross(b, c)).sum(axis=1), count)
+    signed = np.where(turn, -1.0, 1.0) * (a * np.cross(b, c)).sum(axis=1)
+    return np.asarray(np.bincount(part, signed, count), np.float64)
 
 
 def _first_faces(part: Ints, faces: Ints) -> list[int]:

@@ -50,8 +50,8 @@ def farthest_point_samples(
     """Choose vertices one by one, each as far as possible from those already chosen.
 
     The first is the vertex farthest from the centroid, or drawn from ``seed`` if one is given; ties are
-    decided by position, so that the samples do not depend on the numbering. In the geodesic metric a component
-    without a sample is infinitely far away, so each gets one before any gets its second. Unreferenced
+    decided by position, so that the samples do not depend on the numbering. In the geodesic metric a
+    component without a sample is infinitely far away, so each gets one before any gets its second. Unreferenced
     vertices are taken only when no others are left.
 
     Parameters
@@ -92,7 +92,8 @@ def farthest_point_samples(
     else:
         raise ValueError(f"Unknown metric {metric!r}: choose 'geodesic' or 'euclidean'.")
     spare = np.setdiff1d(np.arange(len(mesh.vertices)), referenced)
-    return numbered.order[np.concatenate([order, spare[: count - usable]])]
+    chosen: Ints = numbered.order[np.concatenate([order, spare[: count - usable]])]
+    return chosen
 
 
 def farthest_points(points: ArrayLike, count: int) -> Ints:

@@ -16,9 +16,11 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
+from fieldconv.geometry.balls import ball_integrals
 from fieldconv.geometry.charts import begin_frames
 from fieldconv.geometry.closing import closed_copy, rim_distances
 from fieldconv.geometry.coarsen import Coarsened, coarsened
+from fieldconv.geometry.damage import smoothed
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.gradient import vertex_gradients
@@ -38,7 +40,13 @@ Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
-SIGNATURES = ("hks", "wks", "heat", "rim")  # computed features: columns of x, no tensors of their own
+SIGNATURES = (
+    "hks",
+    "wks",
+    "heat",
+    "rim",
+    "balls",
+)  # computed features: columns of x, no tensors of their own
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
@@ -113,7 +121,10 @@ class Preparation:
     @cached_property
     def opened(self) -> Mesh:
         """The mesh that is measured, with its holes, at unit area."""
-        return self.given if self.coarse is None else self.coarse.mesh.normalised()
+        mesh = self.given if self.coarse is None else self.coarse.mesh
+        if self.settings.smoothing:
+            mesh = smoothed(mesh, self.settings.smoothing).mesh
+        return mesh if mesh is self.given else mesh.normalised()
 
     @cached_property
     def mesh(self) -> Mesh:
@@ -193,8 +204,11 @@ class Part:
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
         own = [getattr(settings, name) for name in self.settings]
-        # What is kept of meshes as they are was there before meshes could be closed.
-        return [self.name, self.version, SOLVER_VERSION, own, *(["closed"] if settings.closed else [])]
+        # What is kept of meshes as they are was there before meshes could be closed or smoothed.
+        more: list[object] = ["closed"] if settings.closed else []
+        if settings.smoothing:
+            more.append(["smoothing", settings.smoothing])
+        return [self.name, self.version, SOLVER_VERSION, own, *more]
 
 
 def parts_of(settings: SurfaceSettings) -> list[Part]:
@@ -251,8 +265,10 @@ def _samples(preparation: Preparation) -> Tensors:
     else:
         place = _places(preparation.given, coarse)[numbered.place]
         chosen = numbered.order[coarse.origin[sampling.chosen]]
-    reads, weight, transport = (values[place] for values in sampling[2:])
-    if coarse is not None or numbered.turned:  # other frames than those of the given mesh
+    reads, weight, transport = sampling.reads[place], sampling.weight[place], sampling.transport[place]
+    if (
+        preparation.opened is not preparation.given or numbered.turned
+    ):  # other frames than those of the given mesh
         transport = transport + _turns(preparation.original, frames[place])[:, None]
     return {
         "pos": single(mesh.vertices[sampling.chosen]),
@@ -399,6 +415,10 @@ def _rim(preparation: Preparation) -> Tensors:
     return {"rim": single(np.maximum(0.0, 1.0 - away / preparation.settings.radius)[:, None])}
 
 
+def _balls(preparation: Preparation) -> Tensors:
+    return {"balls": single(ball_integrals(preparation.mesh, preparation.sampling.chosen))}
+
+
 def single(values: NDArray[np.float64]) -> Tensor:
     """Return an array as a contiguous tensor of single precision."""
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
@@ -422,6 +442,7 @@ _PARTS = {
         Part("wks", ("samples",), _wks),
         Part("heat", ("samples",), _heat),
         Part("rim", ("samples", "radius"), _rim),
+        Part("balls", ("samples",), _balls),
         Part("discs", ("samples", "radius", "solver"), _discs),
         Part(
             "coarse",

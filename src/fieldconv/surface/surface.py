@@ -102,6 +102,7 @@ class Surface(Data):  # type: ignore[misc]
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
         closed: bool = False,
+        smoothing: float = 0.0,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
 
@@ -114,8 +115,8 @@ class Surface(Data):  # type: ignore[misc]
         samples : int, optional
             Number of farthest-point samples; all vertices if not given or not fewer.
         features : str or (V, k) array
-            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", several joined by "+", or one's own
-            per vertex.
+            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", "balls", several joined by "+", or
+            one's own per vertex.
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
@@ -125,6 +126,8 @@ class Surface(Data):  # type: ignore[misc]
             How many of them an eigenbasis has.
         closed : bool
             Close holes and open ends inside, so that heat, paths and scale hardly notice them.
+        smoothing : float
+            Bumps narrower than this share of the box's diagonal fade inside.
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(
@@ -142,6 +145,7 @@ class Surface(Data):  # type: ignore[misc]
             tuple(operators),
             eigenfunctions,
             closed,
+            smoothing,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
         made = make_parts(Preparation(mesh, settings), parts_of(settings))
@@ -300,9 +304,10 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
         closed: bool = False,
+        smoothing: float = 0.0,
     ) -> None:
         self.settings = SurfaceSettings(
-            radius, samples, features, solver, tuple(operators), eigenfunctions, closed
+            radius, samples, features, solver, tuple(operators), eigenfunctions, closed, smoothing
         )
 
     def forward(self, data: Mesh | Data) -> Surface:

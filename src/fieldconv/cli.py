@@ -62,8 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, words: list[str]) -> int:
+    from fieldconv.commands.startup import start_quickly
     from fieldconv.commands.usage import read_arguments
 
+    start_quickly()
     module, function = COMMANDS[name][0].split(":")
     # torch's idle threads would keep their cores for a while, where the kernels' threads could work.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

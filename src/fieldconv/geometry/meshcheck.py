@@ -290,13 +290,57 @@ class _DoubleCover:
 
 def _to_turn(cover: _DoubleCover) -> Bools:
     """(F,) whether to turn each face over, of as few as possible, so that all neighbours agree."""
-    as_is, turned = cover.as_is, cover.turned
-    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
-    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
-    turn = cover.orientable & ((stay[as_is] < stay[turned]) | tie)
+    as_is = cover.as_is
+    turn = _fewer_turned(cover)
     for root in _first_faces(as_is, np.flatnonzero(~cover.orientable)):
         turn |= _to_turn_by_path(cover, root)
     return np.asarray(turn)
+
+
+def _fewer_turned(cover: _DoubleCover) -> Bools:
+    """(F,) whether to turn each face over, in parts that can be oriented."""
+    as_is, turned = cover.as_is, cover.turned
+    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
+    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
+    return np.asarray(cover.orientable & ((stay[as_is] < stay[turned]) | tie))
+
+
+def disagreeing(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
+    """(F,) which faces to turn over, so that neighbours agree: as few as possible; and how many cannot agree.
+
+    Closed parts with faces that disagree are turned outward. Parts that cannot be oriented, and those whose
+    faces agree, stay as they are.
+    """
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    directed = np.sort(start * len(vertices) + end)
+    turn = np.zeros(len(faces), dtype=bool)
+    if (directed[1:] != directed[:-1]).all():  # no edge is run along twice in one direction
+        return turn, 0
+    usable = np.flatnonzero(~_repeats_vertex(faces))
+    edges = _Edges(faces[usable], len(vertices))
+    cover = _DoubleCover.of(edges)
+    part = np.unique(np.minimum(cover.as_is, cover.turned), return_inverse=True)[1]
+    odd = np.zeros(part.max(initial=-1) + 1, dtype=bool)
+    odd[part[cover.left[cover.differ]]] = True
+    odd[part[~cover.orientable]] = False
+    cannot = _count(~cover.orientable)
+    if not odd.any():
+        return turn, cannot
+    turn[usable] = _fewer_turned(cover) & odd[part]
+    whole = odd.copy()  # those that are closed
+    whole[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
+    inward = whole & (_volumes(vertices[edges.faces], turn[usable], part, len(odd)) < 0)
+    turn[usable] ^= inward[part]
+    return turn, cannot
+
+
+def _volumes(corners: Floats, turn: Bools, part: Ints, count: int) -> Floats:
+    """(count,) the volume that each closed part encloses, once its faces are turned."""
+    sums = np.stack([np.bincount(part, axis, count) for axis in corners.mean(axis=1).T], axis=1)
+    middle = sums / np.bincount(part, minlength=count)[:, None]
+    a, b, c = (corners - middle[part][:, None]).transpose(1, 0, 2)
+    signed = np.where(turn, -1.0, 1.0) * (a * np.cross(b, c)).sum(axis=1)
+    return np.asarray(np.bincount(part, signed, count), np.float64)
 
 
 def _first_faces(part: Ints, faces: Ints) -> list[int]:

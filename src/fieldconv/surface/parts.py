@@ -17,7 +17,7 @@ from torch import Tensor
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
 from fieldconv.geometry.closing import closed_copy, rim_distances
-from fieldconv.geometry.coarsen import Coarsened, coarsened
+from fieldconv.geometry.coarsen import Resampled, coarsened
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.gradient import vertex_gradients
@@ -30,6 +30,7 @@ from fieldconv.geometry.spectral import (
     local_heat,
     wave_kernel_signature,
 )
+from fieldconv.geometry.subdivide import subdivided
 from fieldconv.surface.settings import SurfaceSettings
 
 Tensors = dict[str, Tensor]
@@ -40,6 +41,7 @@ SIGNATURES = ("hks", "wks", "heat", "rim")  # computed features: columns of x, n
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
+SPARSE = 4  # vertices for each of the fewest, so that samples can be spread evenly over them
 BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
 SIGNATURE_BASIS = 128  # eigenfunctions of which signatures are made
@@ -88,20 +90,20 @@ class Preparation:
         self._one_at_a_time = Lock()  # signatures are computed on another thread
 
     @cached_property
-    def coarse(self) -> Coarsened | None:
-        """A coarser mesh of a surface that is far denser than its samples; everything is measured on it."""
-        if self.settings.samples is None:
+    def resampled(self) -> Resampled | None:
+        """The mesh that is measured in place of one that is far denser than its samples, or too sparse."""
+        count, samples, fewest = len(self.given.vertices), self.settings.samples, self.settings.fewest
+        if fewest is not None and count < fewest:
+            return subdivided(self.given, SPARSE * fewest)
+        if samples is None or count <= DENSE * max(FINE * samples, LEAST):
             return None
-        enough = max(FINE * self.settings.samples, LEAST)
-        if len(self.given.vertices) <= DENSE * enough:
-            return None
-        found = coarsened(self.given, enough)
+        found = coarsened(self.given, max(FINE * samples, LEAST))
         return found if len(found.mesh.faces) else None
 
     @cached_property
     def opened(self) -> Mesh:
         """The mesh that is measured, with its holes, at unit area."""
-        return self.given if self.coarse is None else self.coarse.mesh.normalised()
+        return self.given if self.resampled is None else self.resampled.mesh.normalised()
 
     @cached_property
     def mesh(self) -> Mesh:
@@ -160,8 +162,10 @@ class Part:
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
         own = [getattr(settings, name) for name in self.settings]
-        # What is kept of meshes as they are was there before meshes could be closed.
-        return [self.name, self.version, SOLVER_VERSION, own, *(["closed"] if settings.closed else [])]
+        # What is kept of meshes as they are was there before meshes could be closed or subdivided.
+        closed = ["closed"] if settings.closed else []
+        fewest = [] if settings.fewest is None else ["fewest", settings.fewest]
+        return [self.name, self.version, SOLVER_VERSION, own, *closed, *fewest]
 
 
 def parts_of(settings: SurfaceSettings) -> list[Part]:
@@ -208,13 +212,13 @@ def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors
 
 
 def _samples(preparation: Preparation) -> Tensors:
-    mesh, sampling, coarse = preparation.mesh, preparation.sampling, preparation.coarse
+    mesh, sampling, other = preparation.mesh, preparation.sampling, preparation.resampled
     frames, normals = preparation.frames
     areas = preparation.given.vertex_areas
     chosen, reads, weight, transport = sampling.chosen, *sampling[2:]
-    if coarse is not None:  # a vertex of the given mesh reads what its place on the coarser one does
-        chosen = coarse.origin[sampling.chosen]
-        place = _places(preparation.given, coarse)
+    if other is not None:  # a vertex of the given mesh reads what its place on the other one does
+        chosen = other.origin[sampling.chosen]
+        place = _places(preparation.given, other)
         turn = _turns(preparation.given, frames[place])
         reads, weight, transport = reads[place], weight[place], transport[place] + turn[:, None]
     return {
@@ -230,12 +234,12 @@ def _samples(preparation: Preparation) -> Tensors:
     }
 
 
-def _places(mesh: Mesh, coarse: Coarsened) -> NDArray[np.int64]:
-    """(V,) the vertex of the coarser mesh of each vertex; for those on no triangle the nearest in space."""
-    place = coarse.vertex_map.copy()
+def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
+    """(V,) the vertex of the other mesh of each vertex; for those on no triangle the nearest in space."""
+    place = other.vertex_map.copy()
     lost = np.flatnonzero(place < 0)
     if len(lost):
-        place[lost] = cKDTree(coarse.mesh.vertices).query(mesh.vertices[lost])[1]
+        place[lost] = cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
     return place
 
 

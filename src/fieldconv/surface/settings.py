@@ -43,6 +43,8 @@ class SurfaceSettings:
     """Number of eigenfunctions in an eigenbasis."""
     closed: bool = False
     """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
+    fewest: int | None = None
+    """Subdivide meshes inside that have fewer vertices than this; none if not given."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
@@ -51,6 +53,8 @@ class SurfaceSettings:
             raise ValueError(f"radius is {self.radius:g}; give a number up to {LARGEST:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
+        if self.fewest is not None:
+            check_count("fewest", self.fewest, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)
         check_words(self, solver=("local", "heat"))
         feature_columns(self.features)

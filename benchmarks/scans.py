@@ -35,6 +35,12 @@ ROWS = {
     "hks": "--features hks",
     "hks-damaged": "--features hks --damaged 2",
     "heat-rim-closed-damaged": "--features heat+rim --closed --damaged 2",
+    "balls": "--features balls",
+    "balls-damaged": "--features balls --damaged 2",
+    "balls-closed-damaged": "--features balls --closed --damaged 2",
+    "balls-hks-damaged": "--features balls+hks --damaged 2",
+    "balls-rim-damaged": "--features balls+rim --damaged 2",
+    "balls-damaged-4": "--features balls --damaged 4",
 }
 BARS = {
     "clean": 96.7,

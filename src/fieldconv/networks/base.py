@@ -44,6 +44,8 @@ class NetworkConfig:
         Input features, see `SurfaceSettings`.
     closed : bool
         Close holes and open ends inside, see `SurfaceSettings`.
+    smoothing : float
+        Smooth bumps narrower than this away inside, see `SurfaceSettings`.
     in_channels : int or None
         Number of input features; None for as many as ``features`` has.
     """
@@ -60,6 +62,7 @@ class NetworkConfig:
     samples: int | None = None
     features: str = "xyz"
     closed: bool = False
+    smoothing: float = 0.0
     in_channels: int | None = None
 
     def __post_init__(self) -> None:

@@ -16,8 +16,10 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
+from fieldconv.geometry.balls import ball_integrals
 from fieldconv.geometry.closing import closed_copy, rim_distances
 from fieldconv.geometry.coarsen import Resampled, coarsened
+from fieldconv.geometry.damage import smoothed
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.gradient import vertex_gradients
@@ -37,7 +39,13 @@ Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
-SIGNATURES = ("hks", "wks", "heat", "rim")  # computed features: columns of x, no tensors of their own
+SIGNATURES = (
+    "hks",
+    "wks",
+    "heat",
+    "rim",
+    "balls",
+)  # computed features: columns of x, no tensors of their own
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
@@ -103,7 +111,10 @@ class Preparation:
     @cached_property
     def opened(self) -> Mesh:
         """The mesh that is measured, with its holes, at unit area."""
-        return self.given if self.resampled is None else self.resampled.mesh.normalised()
+        mesh = self.given if self.resampled is None else self.resampled.mesh
+        if self.settings.smoothing:
+            mesh = smoothed(mesh, self.settings.smoothing).mesh
+        return mesh if mesh is self.given else mesh.normalised()
 
     @cached_property
     def mesh(self) -> Mesh:
@@ -162,10 +173,13 @@ class Part:
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
         own = [getattr(settings, name) for name in self.settings]
-        # What is kept of meshes as they are was there before meshes could be closed or subdivided.
-        closed = ["closed"] if settings.closed else []
-        fewest = [] if settings.fewest is None else ["fewest", settings.fewest]
-        return [self.name, self.version, SOLVER_VERSION, own, *closed, *fewest]
+        # What is kept of meshes as they are was there before meshes could be closed, smoothed or subdivided.
+        more: list[object] = ["closed"] if settings.closed else []
+        if settings.smoothing:
+            more.append(["smoothing", settings.smoothing])
+        if settings.fewest is not None:
+            more.append(["fewest", settings.fewest])
+        return [self.name, self.version, SOLVER_VERSION, own, *more]
 
 
 def parts_of(settings: SurfaceSettings) -> list[Part]:
@@ -216,9 +230,10 @@ def _samples(preparation: Preparation) -> Tensors:
     frames, normals = preparation.frames
     areas = preparation.given.vertex_areas
     chosen, reads, weight, transport = sampling.chosen, *sampling[2:]
-    if other is not None:  # a vertex of the given mesh reads what its place on the other one does
-        chosen = other.origin[sampling.chosen]
-        place = _places(preparation.given, other)
+    if preparation.opened is not preparation.given:  # a vertex reads what its place on the measured mesh does
+        place = np.arange(len(areas))
+        if other is not None:
+            chosen, place = other.origin[sampling.chosen], _places(preparation.given, other)
         turn = _turns(preparation.given, frames[place])
         reads, weight, transport = reads[place], weight[place], transport[place] + turn[:, None]
     return {
@@ -365,6 +380,10 @@ def _rim(preparation: Preparation) -> Tensors:
     return {"rim": single(np.maximum(0.0, 1.0 - away / preparation.settings.radius)[:, None])}
 
 
+def _balls(preparation: Preparation) -> Tensors:
+    return {"balls": single(ball_integrals(preparation.mesh, preparation.sampling.chosen))}
+
+
 def single(values: NDArray[np.float64]) -> Tensor:
     """Return an array as a contiguous tensor of single precision."""
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
@@ -388,6 +407,7 @@ _PARTS = {
         Part("wks", ("samples",), _wks),
         Part("heat", ("samples",), _heat),
         Part("rim", ("samples", "radius"), _rim),
+        Part("balls", ("samples",), _balls),
         Part("discs", ("samples", "radius", "solver"), _discs),
         Part(
             "coarse",

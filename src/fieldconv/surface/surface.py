@@ -102,6 +102,7 @@ class Surface(Data):  # type: ignore[misc]
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
         closed: bool = False,
+        smoothing: float = 0.0,
         fewest: int | None = None,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
@@ -115,8 +116,8 @@ class Surface(Data):  # type: ignore[misc]
         samples : int, optional
             Number of farthest-point samples; all vertices if not given or not fewer.
         features : str or (V, k) array
-            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", several joined by "+", or one's own
-            per vertex.
+            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", "balls", several joined by "+", or
+            one's own per vertex.
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
@@ -126,6 +127,8 @@ class Surface(Data):  # type: ignore[misc]
             How many of them an eigenbasis has.
         closed : bool
             Close holes and open ends inside, so that heat, paths and scale hardly notice them.
+        smoothing : float
+            Bumps narrower than this share of the box's diagonal fade inside.
         fewest : int, optional
             A mesh that has fewer vertices is subdivided inside; then samples may lie between its vertices.
         """
@@ -145,6 +148,7 @@ class Surface(Data):  # type: ignore[misc]
             tuple(operators),
             eigenfunctions,
             closed,
+            smoothing,
             fewest,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
@@ -304,10 +308,11 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
         closed: bool = False,
+        smoothing: float = 0.0,
         fewest: int | None = None,
     ) -> None:
         self.settings = SurfaceSettings(
-            radius, samples, features, solver, tuple(operators), eigenfunctions, closed, fewest
+            radius, samples, features, solver, tuple(operators), eigenfunctions, closed, smoothing, fewest
         )
 
     def forward(self, data: Mesh | Data) -> Surface:

@@ -19,17 +19,18 @@ ROUNDS = 1  # times that seeds move to the middle of their region
 
 
 @dataclass(frozen=True)
-class Coarsened:
-    """What `coarsened` returns.
+class Resampled:
+    """The same surface with fewer or more vertices: what `coarsened` and `subdivided` return.
 
     Attributes
     ----------
     mesh : Mesh
-        The coarser mesh.
+        The other mesh.
     vertex_map : (V,) int64
-        For each vertex of the finer mesh a vertex of the coarser one, −1 for those on no triangle of it.
-    origin : (V_coarse,) int64
-        For each vertex of the coarser mesh, a vertex of the finer one in the middle of its region.
+        For each vertex of the given mesh a vertex of the other one, −1 for those on no triangle of it.
+    origin : (V_other,) int64
+        A vertex of the given mesh in the middle of what each vertex of a coarser one stands for, or next to
+        each vertex of a finer one.
     """
 
     mesh: Mesh
@@ -37,7 +38,7 @@ class Coarsened:
     origin: Ints
 
 
-def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
+def coarsened(mesh: Mesh, vertices: int) -> Resampled:
     """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
     The surface is divided into regions around evenly spread seeds, each vertex going to the seed nearest
@@ -64,7 +65,7 @@ def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
     """
     count = len(mesh.vertices)
     if vertices >= count:
-        return Coarsened(mesh, np.arange(count), np.arange(count))
+        return Resampled(mesh, np.arange(count), np.arange(count))
     used = np.zeros(count, bool)
     used[mesh.faces.ravel()] = True
     edges, lengths = _edges(mesh)
@@ -133,7 +134,7 @@ def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
     return np.stack(sums, 1) / np.where(total > 0, total, 1)[:, None]
 
 
-def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Coarsened:
+def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Resampled:
     """The mesh whose vertices are the regions."""
     count = len(seeds)
     corners = region[mesh.faces]
@@ -149,4 +150,4 @@ def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Coarsened:
     points = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     coarse = Mesh(points[kept], number[faces], mesh.name)
-    return Coarsened(coarse, np.where(region >= 0, number[region], -1), seeds[kept])
+    return Resampled(coarse, np.where(region >= 0, number[region], -1), seeds[kept])

@@ -204,6 +204,13 @@ def made_up(name: str, numbers: dict[int, list[float]]) -> Compared:
     return Compared(name=name, runs=runs, parameters=1, preparation=1.0, step=1.0, memory=None)
 
 
+def test_every_network_is_run_before_the_next_seed(found: Comparison, folder: Path) -> None:
+    ended = {
+        run.parent.name: (run / "metrics.json").stat().st_mtime_ns for run in folder.glob("*/evaluation")
+    }
+    assert [name[-1] for name in sorted(ended, key=lambda name: ended[name])] == ["0", "0", "1", "1"]
+
+
 def test_differences_are_paired_over_shapes() -> None:
     draw = np.random.default_rng(0)
     numbers = {name: {1: draw.random(6), 2: draw.random(6)} for name in "abc"}

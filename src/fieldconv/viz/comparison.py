@@ -190,7 +190,7 @@ def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]
 
 
 def write_training(networks: Sequence[Compared], folder: str | Path) -> list[Path]:
-    """Write training scores over epochs, or losses if there are none, with a band of one standard deviation."""
+    """Write training scores over epochs, or losses if there are none, with a band of one deviation."""
     logs = [run.history for network in networks for run in network.runs.values()]
     key = next((key for key in ("score", "loss") if all(_logged(log, key) for log in logs)), None)
     if key is None:

@@ -206,6 +206,8 @@ class HSN(FeatureNetwork):
     The paper's own code differs from its equation in three places where this follows the equation: there
     the centre of a disc is left out, the lower stream is added to both in the first block, and the carry
     between blocks of different widths has a bias; the latter two depend on the frames.
+    Its N radii are spread from 0 to ε; here, as in a field convolution, from ε/N to ε, and filters are
+    constant inside the first.
 
     Parameters
     ----------

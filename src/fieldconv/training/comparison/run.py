@@ -111,6 +111,7 @@ def compare(
     planned = plan_runs(
         task or EMBEDDED_TASK, networks, seeds=seeds, recipe=recipe, preset=preset, changes=changes
     )
+    planned.sort(key=lambda run: run.seed)  # what was stopped early has every network, with fewer seeds
     keep_freed_memory()
     costs, expected = {}, {}
     with ComparisonProgress(len(planned), quiet=quiet) as progress:

@@ -41,7 +41,9 @@ def main() -> None:
     options = parser.parse_args()
     task = TemplatePoints()
     kept_out = options.bodies - KEPT_OUT if options.kept_out is None else options.kept_out
-    settings = task.network_config(fc.FCNetConfig, classes=1, features=options.features, smoothing=options.smoothing)
+    settings = task.network_config(
+        fc.FCNetConfig, classes=1, features=options.features, smoothing=options.smoothing
+    )
     to_surface = fc.ToSurface(**settings.surface_settings.to_dict())
     cache = options.folder / "prepared"
     train, test = (

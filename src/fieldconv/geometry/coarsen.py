@@ -39,7 +39,7 @@ class Resampled:
 
 
 def coarsened(mesh: Mesh, vertices: int) -> Resampled:
-    """Return a mesh of about so many vertices, evenly spread over the surface.
+    """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
     The surface is divided into regions around evenly spread seeds, each vertex going to the seed nearest
     along its edges; regions become vertices, and triangles where three of them meet. Sheets that are close in
@@ -128,7 +128,7 @@ def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
     """(count, 3) weighted mean of the points of each group."""
     weights = weights + 1e-12 * max(
         float(weights.max(initial=0)), 1e-300
-    )  # groups of no area have a mean, too
+    )  # groups without area also have a mean
     total = np.bincount(group, weights, minlength=count)
     sums = [np.bincount(group, weights * column, minlength=count) for column in points.T]
     return np.stack(sums, 1) / np.where(total > 0, total, 1)[:, None]

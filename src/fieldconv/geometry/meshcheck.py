@@ -94,15 +94,15 @@ class MeshReport:
         """What is odd, one phrase each; empty for a clean mesh. A boundary is no problem."""
         c = self.counts
         found = [
-            _plural(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
-            _plural(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
-            _plural(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
-            _plural(c["degenerate_faces"], "degenerate face"),
-            _plural(c["duplicate_faces"], "duplicate face"),
-            _plural(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
-            _plural(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
+            counted(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
+            counted(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
+            counted(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
+            counted(c["degenerate_faces"], "degenerate face"),
+            counted(c["duplicate_faces"], "duplicate face"),
+            counted(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
+            counted(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
             + " (where fans of faces touch)",
-            _plural(c["inconsistent_edges"], "edge") + " between faces oriented differently",
+            counted(c["inconsistent_edges"], "edge") + " between faces oriented differently",
         ]
         found = [phrase for phrase in found if not phrase.startswith("0 ")]
         if not self.orientable:
@@ -116,16 +116,23 @@ class MeshReport:
         """The report in words, one finding per line."""
         loops = "closed (no boundary)"
         if self.boundary_loops:
-            edges = _plural(len(self.boundary_edges), "edge")
-            loops = f"{_plural(self.boundary_loops, 'boundary loop')} ({edges})"
-        size = f"{_plural(self.vertices, 'vertex', 'vertices')}, {_plural(self.faces, 'face')}"
-        return [size, _plural(self.components, "component"), loops, *(self.problems or ["no problems found"])]
+            edges = counted(len(self.boundary_edges), "edge")
+            loops = f"{counted(self.boundary_loops, 'boundary loop')} ({edges})"
+        size = f"{counted(self.vertices, 'vertex', 'vertices')}, {counted(self.faces, 'face')}"
+        return [size, counted(self.components, "component"), loops, *(self.problems or ["no problems found"])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
-def _plural(count: int, singular: str, plural: str = "") -> str:
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "vertex", "vertices"), counted(1200, "face")
+    ('1 vertex', '1,200 faces')
+    """
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
@@ -283,13 +290,57 @@ class _DoubleCover:
 
 def _to_turn(cover: _DoubleCover) -> Bools:
     """(F,) whether to turn each face over, of as few as possible, so that all neighbours agree."""
-    as_is, turned = cover.as_is, cover.turned
-    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
-    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
-    turn = cover.orientable & ((stay[as_is] < stay[turned]) | tie)
+    as_is = cover.as_is
+    turn = _fewer_turned(cover)
     for root in _first_faces(as_is, np.flatnonzero(~cover.orientable)):
         turn |= _to_turn_by_path(cover, root)
     return np.asarray(turn)
+
+
+def _fewer_turned(cover: _DoubleCover) -> Bools:
+    """(F,) whether to turn each face over, in parts that can be oriented."""
+    as_is, turned = cover.as_is, cover.turned
+    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
+    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
+    return np.asarray(cover.orientable & ((stay[as_is] < stay[turned]) | tie))
+
+
+def disagreeing(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
+    """(F,) which faces to turn over, so that neighbours agree: as few as possible; and how many cannot agree.
+
+    Closed parts with faces that disagree are turned outward. Parts that cannot be oriented, and those whose
+    faces agree, stay as they are.
+    """
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    directed = np.sort(start * len(vertices) + end)
+    turn = np.zeros(len(faces), dtype=bool)
+    if (directed[1:] != directed[:-1]).all():  # no edge is run along twice in one direction
+        return turn, 0
+    usable = np.flatnonzero(~_repeats_vertex(faces))
+    edges = _Edges(faces[usable], len(vertices))
+    cover = _DoubleCover.of(edges)
+    part = np.unique(np.minimum(cover.as_is, cover.turned), return_inverse=True)[1]
+    odd = np.zeros(part.max(initial=-1) + 1, dtype=bool)
+    odd[part[cover.left[cover.differ]]] = True
+    odd[part[~cover.orientable]] = False
+    cannot = _count(~cover.orientable)
+    if not odd.any():
+        return turn, cannot
+    turn[usable] = _fewer_turned(cover) & odd[part]
+    whole = odd.copy()  # those that are closed
+    whole[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
+    inward = whole & (_volumes(vertices[edges.faces], turn[usable], part, len(odd)) < 0)
+    turn[usable] ^= inward[part]
+    return turn, cannot
+
+
+def _volumes(corners: Floats, turn: Bools, part: Ints, count: int) -> Floats:
+    """(count,) the volume that each closed part encloses, once its faces are turned."""
+    sums = np.stack([np.bincount(part, axis, count) for axis in corners.mean(axis=1).T], axis=1)
+    middle = sums / np.bincount(part, minlength=count)[:, None]
+    a, b, c = (corners - middle[part][:, None]).transpose(1, 0, 2)
+    signed = np.where(turn, -1.0, 1.0) * (a * np.cross(b, c)).sum(axis=1)
+    return np.asarray(np.bincount(part, signed, count), np.float64)
 
 
 def _first_faces(part: Ints, faces: Ints) -> list[int]:
@@ -382,7 +433,7 @@ def _count(mask: Bools) -> int:
 
 def _plural_text(text: str, count: int) -> str:
     sentence, *nouns = text.split("|")
-    return sentence.format(_plural(count, *nouns))
+    return sentence.format(counted(count, *nouns))
 
 
 def _twins(vertices: Floats, faces: Ints) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fieldconv._checked import check_count, check_words
+from fieldconv._checked import check_choices, check_count
 
 Solver = Literal["local", "heat"]
 
@@ -45,8 +45,8 @@ class SurfaceSettings:
     closed: bool = False
     """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
     smoothing: float = 0.0
-    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area nor
-    paths; 0.02 is right for scans."""
+    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area
+    nor paths; 0.02 is right for scans."""
     fewest: int | None = None
     """Subdivide meshes inside that have fewer vertices than this; none if not given."""
 
@@ -62,7 +62,7 @@ class SurfaceSettings:
         check_count("eigenfunctions", self.eigenfunctions)
         if not 0 <= self.smoothing <= 0.2:
             raise ValueError(f"smoothing is {self.smoothing}; give a number from 0 to 0.2")
-        check_words(self, solver=("local", "heat"))
+        check_choices(self, solver=("local", "heat"))
         feature_columns(self.features)
         object.__setattr__(self, "operators", tuple(self.operators))
 

@@ -5,8 +5,8 @@
     python benchmarks/density.py RUN --meshes a.ply …  # on other meshes, decimated and subdivided
 
 Creatures of 700 vertices are subdivided, so that the shape stays exactly what it is, or made anew. Each is
-predicted at every density. Scores are read, interpolated within triangles, at 20,000 points spread evenly over
-the densest mesh, and the labels of every density are compared with those of the densest.
+predicted at every density. Scores are read, interpolated within triangles, at 20,000 points all over the
+densest mesh, and the labels of every density are compared with those of the densest.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Whether a trained network says the same of one shape at every density: 700 to 100,000 vertices.
 
     python benchmarks/density.py RUN                   # a segmentation network, on creatures it has not seen
+    python benchmarks/density.py RUN --kind anew       # the creatures are triangulated anew at each density
     python benchmarks/density.py RUN --meshes a.ply …  # on other meshes, decimated and subdivided
 
-Each shape is predicted at every density. Scores are read, interpolated within triangles, at 20,000 points
-spread evenly over the densest mesh, and the labels of every density are compared with those of the densest.
+Creatures of 700 vertices are subdivided, so that the shape stays exactly what it is, or made anew. Each is
+predicted at every density. Scores are read, interpolated within triangles, at 20,000 points all over the
+densest mesh, and the labels of every density are compared with those of the densest.
 """
 
 from __future__ import annotations
@@ -29,17 +31,19 @@ from fieldconv.training import predict
 from robustness import SPECIES
 
 RESULT = Path(__file__).parent / "results" / "robustness"
-DENSITIES = (250, 700, 1000, 2000, 5000, 20_000, 100_000)
+DENSITIES = (700, 2000, 5000, 20_000, 100_000)
 POINTS = 20_000
 SEED = 3_000_000  # of test creatures of another set than those that are measured elsewhere
 
 
-def creatures() -> Iterator[tuple[str, dict[int, Mesh]]]:
-    """(name, mesh at each density) of one creature of each species; the densest is its 50,000 subdivided."""
+def creatures(kind: str) -> Iterator[tuple[str, dict[int, Mesh]]]:
+    """(name, mesh at each density) of one creature of each species."""
     for number, species in enumerate(SPECIES):
-        found = {n: make_creature(species, SEED + number, vertices=min(n, 50_000)).mesh for n in DENSITIES}
-        found[100_000] = subdivided(found[100_000], 100_000).mesh
-        yield species, found
+        made = {n: make_creature(species, SEED + number, vertices=min(n, 50_000)).mesh for n in DENSITIES}
+        if kind == "subdivided":
+            yield species, {n: subdivided(made[DENSITIES[0]], n).mesh for n in DENSITIES}
+        else:  # the densest are 50,000, subdivided
+            yield species, {n: subdivided(mesh, n).mesh for n, mesh in made.items()}
 
 
 def given(paths: list[Path]) -> Iterator[tuple[str, dict[int, Mesh]]]:
@@ -93,14 +97,16 @@ def spread(mesh: Mesh, count: int) -> np.ndarray:
     return (rng.dirichlet(np.ones(3), count)[:, :, None] * corners[face]).sum(1)
 
 
-def measure(network: FCNet, shapes: Iterator[tuple[str, dict[int, Mesh]]]) -> list[dict[str, Any]]:
+def measure(
+    network: FCNet, shapes: Iterator[tuple[str, dict[int, Mesh]]], samples: int | None
+) -> list[dict[str, Any]]:
     rows = []
     for name, meshes in shapes:
         points = spread(meshes[DENSITIES[-1]], POINTS)
         labels, seconds = {}, {}
         for density, mesh in meshes.items():
             began = time.process_time()
-            scores = predict(network, mesh).scores
+            scores = predict(network, mesh, samples=samples).scores
             seconds[density] = round(time.process_time() - began, 2)
             labels[density] = read(mesh, np.asarray(scores), points).argmax(1)
         last = labels[DENSITIES[-1]]
@@ -121,16 +127,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path, help="folder of a trained segmentation network")
+    parser.add_argument("--kind", choices=("subdivided", "anew"), default="subdivided")
     parser.add_argument("--meshes", type=Path, nargs="+", help="instead of creatures")
+    parser.add_argument("--samples", type=int, help="as of `predict`")
     options = parser.parse_args()
-    rows = measure(
-        FCNet.from_pretrained(options.run), given(options.meshes) if options.meshes else creatures()
-    )
+    shapes = given(options.meshes) if options.meshes else creatures(options.kind)
+    rows = measure(FCNet.from_pretrained(options.run), shapes, options.samples)
     mean = {d: round(float(np.mean([row["agreement"][d] for row in rows])), 4) for d in DENSITIES}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"mean {mean}, largest memory {peak:.1f} GB")
-    result = {"run": options.run.name, "mean": mean, "largest_memory_gb": round(peak, 2), "rows": rows}
-    path = RESULT / f"density-{'meshes' if options.meshes else 'creatures'}.json"
+    kind = "meshes" if options.meshes else options.kind
+    result = {"run": options.run.name, "samples": options.samples, "kind": kind, "mean": mean}
+    result |= {"largest_memory_gb": round(peak, 2), "rows": rows}
+    path = RESULT / f"density-{kind}-{options.samples or 'usual'}.json"
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

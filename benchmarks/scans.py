@@ -5,7 +5,8 @@
 
 Networks learn the parts of clean creatures as in `benchmarks/robustness.py`, with some of them as damaged
 copies. Each is tried on 18 creatures it has never seen at every level (test), and on 18 others (validation),
-by which configurations are chosen. A row takes some minutes for each seed on one core.
+by which configurations are chosen, and on the clean ones of which probabilities are calibrated. A row takes
+some minutes for each seed on one core.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fieldconv import FCNet
 from fieldconv._io import atomic_path
 from fieldconv.datasets import Creatures
 from fieldconv.surface import ToSurface
-from fieldconv.training import evaluate
+from fieldconv.training import calibrate, evaluate
 from pages import DOCS, fill_table
 from robustness import MESHES, SPECIES, TRAINING
 from training_runs import finished, train_once
@@ -60,19 +61,19 @@ def levels() -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {"vertices": 250} if name == "250 vertices" else {"difficulty": name}
 
 
+def creatures(network: FCNet, seed: int, **options: Any) -> Creatures:
+    """Creatures that were not learnt from, prepared as for `predict`."""
+    prepared = ToSurface(**network.surface_settings().to_dict())
+    return Creatures(
+        split="test", seed=seed, meshes=MESHES, species=SPECIES, pre_transform=prepared, **options
+    )
+
+
 def measure(network: FCNet, seed: int) -> dict[str, dict[str, float]]:
     """Share of vertices right, and calibration error, at every level."""
     found = {}
     for name, options in levels():
-        data = Creatures(
-            split="test",
-            seed=seed,
-            meshes=MESHES,
-            species=SPECIES,
-            pre_transform=ToSurface(**network.surface_settings().to_dict()),
-            **options,
-        )
-        metrics = evaluate(network, data).metrics
+        metrics = evaluate(network, creatures(network, seed, **options)).metrics
         found[name] = {key: round(metrics[key], 4) for key in ("accuracy", "calibration_error")}
         print(f"{name:>14}  {found[name]}", flush=True)
     return found
@@ -90,7 +91,9 @@ def one(folder: Path, row: str, seed: int) -> None:
     about = results.collect(run, row, "creatures", f"fieldconv train {' '.join(words)} --out RUN")
     names = ("name", "command", "seed", "log", "seconds_per_epoch", "seconds", "machine", "commit")
     result = {name: about[name] for name in names}
-    result |= {"validation": measure(network, VALIDATION), "test": measure(network, TEST)}
+    result["validation"] = measure(network, VALIDATION)
+    result["temperature"] = round(calibrate(network, creatures(network, VALIDATION)), 4)
+    result["test"] = measure(network, TEST)
     RESULT.mkdir(exist_ok=True)
     with atomic_path(kept) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

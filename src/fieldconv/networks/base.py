@@ -181,11 +181,11 @@ class Network(nn.Module):
         Parameters
         ----------
         samples : int, optional
-            Another number of samples.
+            Another number of samples; meshes that have fewer vertices are subdivided inside.
         """
         settings = self.config.surface_settings
         if samples is not None:
-            return replace(settings, samples=samples)
+            return replace(settings, samples=samples, fewest=samples)
         if self.density is None:
             return settings
         usual = settings.samples or round(DENSER * self.density)

@@ -45,7 +45,7 @@ SIGNATURES = ("hks", "wks", "heat", "rim", "balls")  # computed features: column
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
-SPARSE = 4  # vertices for each of the fewest, so that samples can be spread evenly over them
+SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
 BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
 SIGNATURE_BASIS = 128  # eigenfunctions of which signatures are made
@@ -108,7 +108,7 @@ class Preparation:
         """The mesh that is measured in place of one that is far denser than its samples, or too sparse."""
         count, samples, fewest = len(self.given.vertices), self.settings.samples, self.settings.fewest
         if fewest is not None and count < fewest:
-            return subdivided(self.given, SPARSE * fewest)
+            return subdivided(self.given, SPARSE * (samples or fewest))
         if samples is None or count <= DENSE * max(FINE * samples, LEAST):
             return None
         found = coarsened(self.given, max(FINE * samples, LEAST))

@@ -86,4 +86,7 @@ def _evaluate(
     with printed_warnings():
         result = evaluate(model, data, rotations=rotations, out=out or run, run=run, quiet=False)
         print_metrics(result)
+    if part != "test" and "data" not in changes:
+        learnt = "All of these shapes" if part == "train" else "Most of these shapes"
+        print(f"{learnt} were trained on: the numbers say nothing about new ones.")
     return 0

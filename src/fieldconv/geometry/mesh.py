@@ -69,12 +69,16 @@ class Mesh:
     def __init__(
         self,
         vertices: ArrayLike,
-        faces: ArrayLike | Sequence[Sequence[int]],
+        faces: ArrayLike | Sequence[Sequence[int]] = (),
         name: str = "",
         vertex_colours: ArrayLike | None = None,
         face_colours: ArrayLike | None = None,
         vertex_data: dict[str, Any] | None = None,
     ) -> None:
+        if isinstance(vertices, str | Path):
+            raise TypeError(
+                f"a mesh is made of positions and faces; read a file with Mesh.load({str(vertices)!r})"
+            )
         try:
             positions = np.array(vertices, dtype=np.float64, order="C")
             sizes, corners = _polygons(faces)

@@ -23,6 +23,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices, check_rotations
 from fieldconv.tasks import all_tasks, task_named
 from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.training.fit import check_network
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.colours import position_colours
 
@@ -61,6 +62,7 @@ def predict(
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured mesh, for programs that do not read PLY.
     """
+    check_network(model)
     check_rotations(rotations)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
@@ -145,6 +147,7 @@ def match(
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured meshes.
     """
+    check_network(model)
     task = task_of(model)
     if type(task).correspond is Task.correspond:
         kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]

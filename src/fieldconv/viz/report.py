@@ -257,7 +257,7 @@ def _every_shape(run: Run) -> str:
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
-    one, several = "The test shape", f"All {count(len(shapes), trust.tested(run))}, worst first"
+    one, several = "The test shape", f"All {count(len(shapes), trust.unit(run))}, worst first"
     return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 

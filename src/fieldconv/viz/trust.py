@@ -21,7 +21,7 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else several}"
 
 
-def tested(run: Run) -> str:
+def unit(run: Run) -> str:
     """Return what was tested: shapes, or pairs of them, whose names have an arrow between."""
     return "test pair" if all(" → " in str(shape.get("name")) for shape in run.shapes) else "test shape"
 
@@ -31,7 +31,7 @@ def amount(run: Run) -> str:
     if not run.shapes:
         return ""
     vertices = run.vertex_count()
-    return count(len(run.shapes), tested(run)) + (f", {count(vertices, 'vertex')}" if vertices else "")
+    return count(len(run.shapes), unit(run)) + (f", {count(vertices, 'vertex')}" if vertices else "")
 
 
 def measured_on(run: Run) -> str:

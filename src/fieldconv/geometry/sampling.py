@@ -51,8 +51,8 @@ def farthest_point_samples(
 
     The first is the vertex farthest from the centroid, or drawn from ``seed`` if one is given; ties are
     decided by position, so that the samples do not depend on the numbering. In the geodesic metric a
-    component without a sample is infinitely far away, so each gets one before any gets its second. Unreferenced
-    vertices are taken only when no others are left.
+    component without a sample is infinitely far away, so each gets one before any gets its second.
+    Unreferenced vertices are taken only when no others are left.
 
     Parameters
     ----------

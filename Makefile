@@ -10,7 +10,7 @@ endif
 CONSTRAINTS := constraints.txt
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests portable compat lowest newest wheel docs results bodies clean
+.PHONY: demo test lint types tests torture portable compat lowest newest wheel docs results bodies clean
 .DEFAULT_GOAL := demo
 
 # Reinstalled only when what is to be installed has changed. torch first and pinned: a looser
@@ -36,6 +36,11 @@ types: $(READY)
 
 tests: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
+
+# Damaged files, odd meshes, kills, full disks, many times over: `make torture MINUTES=60` for longer.
+MINUTES := 20
+torture: $(READY)
+	$(BIN)/python tests/torture.py --minutes $(MINUTES)
 
 # Layers, networks, tasks and training in plain torch; then datasets and training with workers that begin as on
 # Windows and macOS.

@@ -186,3 +186,11 @@ def test_the_blender_script_labels_a_mesh(tmp_path: Path, monkeypatch: pytest.Mo
     assert sure == [0.5, 1.0, 0.25, 0.0]
     colours = [point.color for point in mesh.attributes["fieldconv"].data]
     assert colours[0] == colours[2] != colours[1]
+
+
+def test_guarantees_name_tests_that_there_are() -> None:
+    page = (ROOT / "docs/guarantees.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 20
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"

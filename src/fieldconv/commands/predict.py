@@ -46,6 +46,7 @@ def predict(
         samples: Samples on each shape, instead of as many as the network was trained with.
         also: Further formats for the coloured mesh.
     """
+    from fieldconv import keep_freed_memory
     from fieldconv._io import write_csv, write_json
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.checkpoint import load
@@ -53,6 +54,7 @@ def predict(
     from fieldconv.training.prediction import predict as apply
     from fieldconv.training.progress import follow
 
+    keep_freed_memory()
     paths = mesh_paths(meshes)
     check_rotations(rotations)
     check_elsewhere(out, paths)

@@ -80,8 +80,9 @@ def coarsened(mesh: Mesh, vertices: int) -> Resampled:
 
 def _edges(mesh: Mesh) -> tuple[Ints, Floats]:
     """(E, 2) the edges, once each, and their lengths."""
-    sides = np.sort(mesh.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    key = np.unique(sides[:, 0] * len(mesh.vertices) + sides[:, 1])
+    start, end = mesh.faces.ravel(), np.roll(mesh.faces, -1, axis=1).ravel()
+    key = np.sort(np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end))
+    key = key[np.flatnonzero(np.r_[True, key[1:] != key[:-1]])]
     edges = np.stack(np.divmod(key, len(mesh.vertices)), 1)
     edges = edges[edges[:, 0] != edges[:, 1]]
     lengths = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
@@ -98,10 +99,17 @@ def _seeds(points: Floats, areas: Floats, edges: Ints, used: NDArray[np.bool_], 
     links = csr_array((np.ones(len(inside), bool), (inside[:, 0], inside[:, 1])), (len(points),) * 2)
     _, piece = connected_components(links, directed=False)
     away = np.linalg.norm(points - (low + (cell + 0.5) * size), axis=1)
-    order = np.lexsort((points[:, 2], points[:, 1], points[:, 0], away, piece))
-    order = order[used[order]]
-    first = np.flatnonzero(np.diff(piece[order], prepend=-1))
-    return order[first]
+    candidates = np.flatnonzero(used)
+    return candidates[_nearest_of_each(piece[candidates], away[candidates], points[candidates])]
+
+
+def _nearest_of_each(group: Ints, away: Floats, points: Floats) -> Ints:
+    """For each group that there is its row with the smallest ``away``; of several, the first by position."""
+    best = np.full(group.max(initial=-1) + 1, np.inf)
+    np.minimum.at(best, group, away)
+    near = np.flatnonzero(away == best[group])
+    near = near[np.lexsort((*points[near].T[::-1], group[near]))]
+    return np.asarray(near[np.flatnonzero(np.diff(group[near], prepend=-1))])
 
 
 def _regions(graph: csr_array, seeds: Ints, count: int) -> Ints:
@@ -118,10 +126,7 @@ def _middles(mesh: Mesh, region: Ints, count: int) -> Ints:
     known = np.flatnonzero(region >= 0)
     middle = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
     away = np.linalg.norm(mesh.vertices[known] - middle[region[known]], axis=1)
-    x, y, z = mesh.vertices[known].T
-    order = np.lexsort((z, y, x, away, region[known]))
-    first = np.flatnonzero(np.diff(region[known][order], prepend=-1))
-    return known[order][first]
+    return np.asarray(known[_nearest_of_each(region[known], away, mesh.vertices[known])])
 
 
 def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:

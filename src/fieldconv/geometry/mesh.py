@@ -280,7 +280,7 @@ class Mesh:
             size = np.abs(self.vertices - self.vertices[0]).max()
         if size >= _LARGEST or 0 < size < _SMALLEST:
             return f"its size, {size:.1e}, is beyond what numbers can square; rescale its vertices"
-        if meshcheck.degenerate(self.vertices, self.faces).all():
+        if meshcheck.all_degenerate(self.vertices, self.faces):
             return "every face is degenerate (no area); check the positions"
         return None
 
@@ -293,7 +293,7 @@ class Mesh:
         """(F, 3) face normals as long as twice the face's area."""
         self.validate()
         a, b, c = self.vertices[self.faces].transpose(1, 0, 2)
-        return np.cross(b - a, c - a)
+        return meshcheck.cross(b - a, c - a)
 
     @cached_property
     def face_areas(self) -> Floats:

@@ -70,7 +70,8 @@ def coarsened(mesh: Mesh, vertices: int) -> Resampled:
     used[mesh.faces.ravel()] = True
     edges, lengths = _edges(mesh)
     seeds = _seeds(mesh.vertices, mesh.vertex_areas, edges, used, vertices)
-    graph = csr_array((lengths, (edges[:, 0], edges[:, 1])), (count, count))
+    start, end = edges.astype(np.int32).T  # the only integers that old versions of dijkstra take
+    graph = csr_array((lengths, (start, end)), (count, count))
     region = _regions(graph, seeds, count)
     for _ in range(ROUNDS):
         seeds = _middles(mesh, region, len(seeds))

@@ -40,6 +40,8 @@ ROWS = {
     "balls-damaged": "--features balls --damaged 2",
     "balls-closed-damaged": "--features balls --closed --damaged 2",
     "balls-hks-damaged": "--features balls+hks --damaged 2",
+    "balls-hks-smoothed-damaged": "--features balls+hks --smoothing 0.02 --damaged 2",
+    "balls-smoothed-damaged": "--features balls --smoothing 0.02 --damaged 2",
     "balls-rim-damaged": "--features balls+rim --damaged 2",
     "balls-damaged-4": "--features balls --damaged 4",
 }

@@ -1,0 +1,72 @@
+"""What starting from the network for bodies brings when few bodies are labelled; see docs/bodies.md.
+
+    python benchmarks/finetune_bodies.py DATA [--network bodies] [--bodies 5 20] [--out results.json]
+
+DATA is the human segmentation set. So many of its bodies, drawn at random, are learnt from, with its own labels;
+60 others are tested on. Each network is trained twice, from the given weights and from nothing, with 400 steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import fieldconv as fc
+from fieldconv._io import write_json
+from fieldconv.datasets.base import SurfaceDataset
+from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
+from fieldconv.training.finetune import settings_from, start_from
+from fieldconv.training.settings import Machine
+
+TESTED, STEPS = 60, 400
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--network", default="bodies", help="name or run")
+    parser.add_argument("--bodies", type=int, nargs="+", default=[5, 20])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    base = fc.load(options.network)
+    settings = fc.FCNetConfig(head="labels", outputs=8, **settings_from(base))
+    to_surface = fc.ToSurface(**settings.surface_settings.to_dict())
+    every = read_human_seg(options.data, split="train")
+    rows: list[dict[str, Any]] = []
+    for seed in options.seeds:
+        order = np.random.default_rng(seed).permutation(len(every.items))
+        items = tuple(every.items[k] for k in order[: TESTED + max(options.bodies)])
+        data = SurfaceDataset(replace(every, items=items), pre_transform=to_surface, cache=False)
+        for bodies in options.bodies:
+            learnt, tested = data[TESTED : TESTED + bodies], data[:TESTED]
+            for start in ("bodies", "nothing"):
+                torch.manual_seed(seed)
+                model = fc.FCNet(settings)
+                if start == "bodies":
+                    start_from(model, base)
+                fc.train(
+                    model,
+                    learnt,
+                    epochs=STEPS // bodies,
+                    learning_rate=0.001 if start == "bodies" else 0.006,
+                    reshaped=0,
+                    quiet=True,
+                    machine=Machine(threads=1),
+                )
+                accuracy = fc.evaluate(model, tested).metrics["accuracy"]
+                rows.append({"bodies": bodies, "seed": seed, "from": start, "accuracy": accuracy})
+                print(rows[-1], flush=True)
+                if options.out is not None:
+                    write_json(options.out, rows)
+
+
+if __name__ == "__main__":
+    main()

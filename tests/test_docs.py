@@ -17,8 +17,8 @@ import fieldconv
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
-# These name files or accounts that only their reader has.
-NOT_RUN = {"README.md", "docs/data.md", "docs/training.md"}
+# These name files, accounts or optional packages that only their reader has.
+NOT_RUN = {"README.md", "docs/bodies.md", "docs/data.md", "docs/networks.md", "docs/training.md"}
 
 
 def snippets(page: str) -> list[str]:
@@ -49,7 +49,7 @@ def test_snippets_run(page: str, tmp_path: Path) -> None:
         assert "mean_error" in shown
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/data.md", "docs/training.md"])
+@pytest.mark.parametrize("page", sorted(NOT_RUN))
 def test_snippets_that_need_files_name_what_there_is(page: str) -> None:
     """They cannot run here; but they parse, and every name of the package in them exists."""
     for code in snippets(page):

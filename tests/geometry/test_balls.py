@@ -1,11 +1,11 @@
-"""Ball integrals against closed forms on the sphere, a loop by the definition, and what must not change them."""
+"""Ball integrals against closed forms on the sphere, the definition as a loop, and changes they ignore."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import shapes
 
+import shapes
 from fieldconv.geometry.balls import COLUMNS, RADII, UNITS, ball_integrals
 from fieldconv.geometry.lattice import random_turn
 from fieldconv.geometry.mesh import Mesh
@@ -32,7 +32,7 @@ def test_sphere_has_its_closed_forms(ball: Mesh, radius: float) -> None:
     # By Archimedes area is π d(|q − p|²), so every integral is one over u = |q − p|² from 0 to R².
     size = np.sqrt(1 / (4 * np.pi))
     found = numbers(ball, [0, 77, 500], radius)
-    # The mean of u is R²/3, and that of u² is R⁴/6; a point at |q − p|² = u lies u/2ρ below the tangent plane.
+    # Means: R²/3 of u, R⁴/6 of u². A point at |q − p|² = u lies u/2ρ below the tangent plane.
     height, square = -(radius**2) / (6 * size), radius**4 / (24 * size**2)
     expected = [1.0, height / radius, 0, square / radius**2, 0, 1 - radius**2 / (6 * size**2)]
     np.testing.assert_allclose(found, np.tile(expected, (3, 1)), atol=0.012)

@@ -40,6 +40,23 @@ def test_noisy_map_between_isometric_shapes_is_repaired() -> None:
     assert np.median(np.linalg.norm(points - copy.vertices[right], axis=1)) < 0.01 * np.sqrt(copy.area)
 
 
+def test_a_map_that_is_smooth_already_is_not_led_astray() -> None:
+    mesh = lump()
+    far = Mesh(mesh.vertices * (1 + 2 * (mesh.vertices[:, :1] > 0.3)), mesh.faces)  # by no means an isometry
+    given = np.arange(len(mesh.vertices))
+    free, kept = (refined(mesh, far, given, farthest=reach) for reach in (np.inf, 0.1))
+    moved = [
+        np.linalg.norm(far.vertices[f.target] - far.vertices, axis=1) / far.area**0.5 for f in (free, kept)
+    ]
+    stretched = (
+        np.linalg.norm(far.vertices[far.faces].max(1) - far.vertices[far.faces].min(1), axis=1)
+    ).max()
+    assert moved[0].max() > 0.3
+    assert moved[1].mean() < moved[0].mean() / 2
+    points = np.einsum("nc,ncd->nd", kept.weights, far.vertices[far.faces[kept.triangle]])
+    assert np.linalg.norm(points - far.vertices[kept.target], axis=1).max() <= stretched
+
+
 def test_vertices_without_target_take_no_part() -> None:
     mesh = lump()
     given = np.arange(len(mesh.vertices))

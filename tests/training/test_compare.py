@@ -18,7 +18,7 @@ from fieldconv.training.comparison.plan import plan_runs, with_epochs
 from fieldconv.training.comparison.results import differences_of
 from fieldconv.training.comparison.run import Comparison
 from fieldconv.training.comparison.significance import holm, paired_test
-from fieldconv.viz.comparison import Compared, write_curves
+from fieldconv.viz.comparison import Compared, write_curves, write_training
 from fieldconv.viz.run_folder import Run
 
 SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}
@@ -204,6 +204,13 @@ def made_up(name: str, numbers: dict[int, list[float]]) -> Compared:
     return Compared(name=name, runs=runs, parameters=1, preparation=1.0, step=1.0, memory=None)
 
 
+def test_every_network_is_run_before_the_next_seed(found: Comparison, folder: Path) -> None:
+    ended = {
+        run.parent.name: (run / "metrics.json").stat().st_mtime_ns for run in folder.glob("*/evaluation")
+    }
+    assert [name[-1] for name in sorted(ended, key=lambda name: ended[name])] == ["0", "0", "1", "1"]
+
+
 def test_differences_are_paired_over_shapes() -> None:
     draw = np.random.default_rng(0)
     numbers = {name: {1: draw.random(6), 2: draw.random(6)} for name in "abc"}
@@ -226,3 +233,13 @@ def test_curves_of_all_networks_are_in_one_plot(tmp_path: Path) -> None:
     np.testing.assert_allclose(curve[:, 2], np.abs(at - at**2) / np.sqrt(2))
     assert [path.name for path in write_curves(networks, tmp_path)] == ["curves.png", "curves.pdf"]
     assert list(networks[0].baselines()) == ["HKS"]
+
+
+def test_training_is_drawn_over_epochs(tmp_path: Path) -> None:
+    network = made_up("fcnet", {1: [1.0], 2: [0.5]})
+    assert write_training([network], tmp_path) == []
+    for seed, run in network.runs.items():
+        run.history.update(epoch=np.arange(1.0, 4.0), score=np.array([0.1, 0.2, 0.4]) * seed)
+    np.testing.assert_allclose(network.over_epochs("score")[:, 1], [0.15, 0.3, 0.6])
+    np.testing.assert_allclose(network.over_epochs("score")[:, 2], np.array([0.1, 0.2, 0.4]) / np.sqrt(2))
+    assert [path.name for path in write_training([network], tmp_path)] == ["training.png", "training.pdf"]

@@ -1,8 +1,8 @@
 """Ball integrals: the shape around a point in space, whatever its triangles and however its parts are joined.
 
-Signatures of heat feel every cut, hole and contact, however far away. Integrals over the part of a surface that
-lies within a ball around a point do not: a contact changes nothing at all, a cut only the balls that reach it,
-and noise is averaged.
+Signatures of heat feel every cut, hole and contact, however far away. Integrals over the part of a surface
+that lies within a ball around a point do not: a contact changes nothing at all, a cut only the balls that
+reach it, and noise is averaged.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _ROWS = 256  # points at a time, which bounds the memory
 
 
 def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) -> NDArray[np.float64]:
-    """Return what lies in balls around some vertices of a mesh, as numbers that do not change when it is moved.
+    """Return the shape within balls around some vertices of a mesh, as numbers that no rigid motion changes.
 
-    The surface within a ball of radius R around p counts by w(q) = area(q) (1 − |q − p|² / R²). Of its total m,
-    its mean offset d from p, its second moments C about p, all in units of R, and its mean normal, these are
-    returned, with n the normal at p and t the tangential part of d:
+    The surface within a ball of radius R around p counts by w(q) = area(q) (1 − |q − p|² / R²). It has the
+    total m, the mean offset d from p, the second moments C about p, all in units of R, and a mean normal.
+    With n the normal at p and t the tangential part of d, these numbers are returned:
 
     - m, as a multiple of that of a flat disc
     - d · n and |t|: is it a peak or a pit, an end or a middle?

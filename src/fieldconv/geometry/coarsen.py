@@ -19,17 +19,18 @@ ROUNDS = 1  # times that seeds move to the middle of their region
 
 
 @dataclass(frozen=True)
-class Coarsened:
-    """What `coarsened` returns.
+class Resampled:
+    """The same surface with fewer or more vertices: what `coarsened` and `subdivided` return.
 
     Attributes
     ----------
     mesh : Mesh
-        The coarser mesh.
+        The other mesh.
     vertex_map : (V,) int64
-        For each vertex of the finer mesh a vertex of the coarser one, −1 for those on no triangle of it.
-    origin : (V_coarse,) int64
-        A vertex of the finer mesh in the middle of what each vertex of the coarser one stands for.
+        For each vertex of the given mesh a vertex of the other one, −1 for those on no triangle of it.
+    origin : (V_other,) int64
+        A vertex of the given mesh in the middle of what each vertex of a coarser one stands for, or next to
+        each vertex of a finer one.
     """
 
     mesh: Mesh
@@ -37,8 +38,8 @@ class Coarsened:
     origin: Ints
 
 
-def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
-    """Return a mesh of about so many vertices, evenly spread over the surface.
+def coarsened(mesh: Mesh, vertices: int) -> Resampled:
+    """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
     The surface is divided into regions around evenly spread seeds, each vertex going to the seed nearest
     along its edges; regions become vertices, and triangles where three of them meet. Sheets that are close in
@@ -64,12 +65,13 @@ def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
     """
     count = len(mesh.vertices)
     if vertices >= count:
-        return Coarsened(mesh, np.arange(count), np.arange(count))
+        return Resampled(mesh, np.arange(count), np.arange(count))
     used = np.zeros(count, bool)
     used[mesh.faces.ravel()] = True
     edges, lengths = _edges(mesh)
     seeds = _seeds(mesh.vertices, mesh.vertex_areas, edges, used, vertices)
-    graph = csr_array((lengths, (edges[:, 0], edges[:, 1])), (count, count))
+    start, end = edges.astype(np.int32).T  # the only integers that old versions of dijkstra take
+    graph = csr_array((lengths, (start, end)), (count, count))
     region = _regions(graph, seeds, count)
     for _ in range(ROUNDS):
         seeds = _middles(mesh, region, len(seeds))
@@ -132,13 +134,13 @@ def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
     """(count, 3) weighted mean of the points of each group."""
     weights = weights + 1e-12 * max(
         float(weights.max(initial=0)), 1e-300
-    )  # groups of no area have a mean, too
+    )  # groups without area also have a mean
     total = np.bincount(group, weights, minlength=count)
     sums = [np.bincount(group, weights * column, minlength=count) for column in points.T]
     return np.stack(sums, 1) / np.where(total > 0, total, 1)[:, None]
 
 
-def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Coarsened:
+def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Resampled:
     """The mesh whose vertices are the regions."""
     count = len(seeds)
     corners = region[mesh.faces]
@@ -154,4 +156,4 @@ def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Coarsened:
     points = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     coarse = Mesh(points[kept], number[faces], mesh.name)
-    return Coarsened(coarse, np.where(region >= 0, number[region], -1), seeds[kept])
+    return Resampled(coarse, np.where(region >= 0, number[region], -1), seeds[kept])

@@ -33,8 +33,8 @@ class Mesh:
     """A triangle mesh; its arrays are copies, and not to be changed in place.
 
     A mesh may be made of anything that has faces with valid indices, so that `check` can describe it and
-    `repair` can mend it. Whatever measures it (areas, normals, `normalised`, discs) first calls `validate`,
-    which raises `MeshError` if positions are NaN or every face is degenerate.
+    `repair` can mend it. What measures it (areas, normals, `normalised`, discs) first calls `validate`, which
+    raises `MeshError` if positions are NaN or every face is degenerate.
 
     Parameters
     ----------
@@ -69,12 +69,16 @@ class Mesh:
     def __init__(
         self,
         vertices: ArrayLike,
-        faces: ArrayLike | Sequence[Sequence[int]],
+        faces: ArrayLike | Sequence[Sequence[int]] = (),
         name: str = "",
         vertex_colours: ArrayLike | None = None,
         face_colours: ArrayLike | None = None,
         vertex_data: dict[str, Any] | None = None,
     ) -> None:
+        if isinstance(vertices, str | Path):
+            raise TypeError(
+                f"a mesh is made of positions and faces; read a file with Mesh.load({str(vertices)!r})"
+            )
         try:
             positions = np.array(vertices, dtype=np.float64, order="C")
             sizes, corners = _polygons(faces)
@@ -211,7 +215,7 @@ class Mesh:
         return meshcheck.inspect(self.vertices, self.faces)
 
     def repair(self) -> Repair:
-        """Mend what can be mended, and say what was done.
+        """Return a repaired mesh, and what was done to it.
 
         In this order: drops vertices with NaN and their faces; merges boundary vertices at exactly the same
         place, which closes seams, and the ends of edges of no length (where a surface merely touches
@@ -259,7 +263,7 @@ class Mesh:
 
     @cached_property
     def problem(self) -> str | None:
-        """Return why the mesh cannot be measured, in words; None if it can.
+        """The reason why the mesh cannot be measured, in words; None if it can.
 
         Examples
         --------

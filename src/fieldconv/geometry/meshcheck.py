@@ -95,15 +95,15 @@ class MeshReport:
         """What is odd, one phrase each; empty for a clean mesh. A boundary is no problem."""
         c = self.counts
         found = [
-            _plural(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
-            _plural(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
-            _plural(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
-            _plural(c["degenerate_faces"], "degenerate face"),
-            _plural(c["duplicate_faces"], "duplicate face"),
-            _plural(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
-            _plural(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
+            counted(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
+            counted(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
+            counted(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
+            counted(c["degenerate_faces"], "degenerate face"),
+            counted(c["duplicate_faces"], "duplicate face"),
+            counted(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
+            counted(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
             + " (where fans of faces touch)",
-            _plural(c["inconsistent_edges"], "edge") + " between faces oriented differently",
+            counted(c["inconsistent_edges"], "edge") + " between faces oriented differently",
         ]
         found = [phrase for phrase in found if not phrase.startswith("0 ")]
         if not self.orientable:
@@ -117,16 +117,23 @@ class MeshReport:
         """The report in words, one finding per line."""
         loops = "closed (no boundary)"
         if self.boundary_loops:
-            edges = _plural(len(self.boundary_edges), "edge")
-            loops = f"{_plural(self.boundary_loops, 'boundary loop')} ({edges})"
-        size = f"{_plural(self.vertices, 'vertex', 'vertices')}, {_plural(self.faces, 'face')}"
-        return [size, _plural(self.components, "component"), loops, *(self.problems or ["no problems found"])]
+            edges = counted(len(self.boundary_edges), "edge")
+            loops = f"{counted(self.boundary_loops, 'boundary loop')} ({edges})"
+        size = f"{counted(self.vertices, 'vertex', 'vertices')}, {counted(self.faces, 'face')}"
+        return [size, counted(self.components, "component"), loops, *(self.problems or ["no problems found"])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
-def _plural(count: int, singular: str, plural: str = "") -> str:
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "vertex", "vertices"), counted(1200, "face")
+    ('1 vertex', '1,200 faces')
+    """
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
@@ -475,7 +482,7 @@ def _count(mask: Bools) -> int:
 
 def _plural_text(text: str, count: int) -> str:
     sentence, *nouns = text.split("|")
-    return sentence.format(_plural(count, *nouns))
+    return sentence.format(counted(count, *nouns))
 
 
 def _twins(vertices: Floats, faces: Ints) -> Ints:

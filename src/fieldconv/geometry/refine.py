@@ -1,4 +1,4 @@
-"""Dense maps made better with the eigenfunctions of both shapes."""
+"""Improve a dense map between two shapes with their eigenfunctions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from .embedding import nearest_in_triangles
 from .mesh import Mesh
 from .sampling import farthest_points
 from .spectral import Eigenbasis, eigenbasis
+from .topology import neighbour_means
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LOWEST, HIGHEST, STEP = 10, 100, 4  # eigenfunctions with which it begins and ends, and more by so many
+LOWEST, HIGHEST, STEP = 10, 100, 4  # eigenfunctions at the beginning, at the end, and added in each step
 SUPPORT = 1500  # vertices on which all but the last map are found
+FARTHEST = 0.1  # at unit area: a point that would move farther than this stays where it was
 ROWS = 2**22  # squared distances at a time
 
 
@@ -35,12 +37,20 @@ class Refined(NamedTuple):
 
 
 def refined(
-    a: Mesh, b: Mesh, target: NDArray[np.integer], *, lowest: int = LOWEST, highest: int = HIGHEST
+    a: Mesh,
+    b: Mesh,
+    target: NDArray[np.integer],
+    *,
+    lowest: int = LOWEST,
+    highest: int = HIGHEST,
+    farthest: float = FARTHEST,
 ) -> Refined:
     """Return a map that is smooth and as near to an isometry as the shapes allow, near a given one.
 
     As in ZoomOut (Melzi et al., 2019): the map carries functions of B to A, written in k eigenfunctions of
     each; from the rotation nearest to that matrix a map is read again, with more eigenfunctions every time.
+    Shapes that are far from isometric, cut or fused can lead it astray. So a point that would end far from
+    where the given map had it keeps its target, unless its neighbours' targets are far from it, too.
 
     Parameters
     ----------
@@ -49,6 +59,8 @@ def refined(
         Vertex of B at each vertex of A; −1 where there is none.
     lowest, highest : int
         Numbers of eigenfunctions at the beginning and at the end.
+    farthest : float
+        How far a point may move on B, scaled to unit area.
 
     Raises
     ------
@@ -70,7 +82,23 @@ def refined(
     place = two.functions[:, :highest] @ carried.T
     found = _nearest(one.functions[:, :highest], place)
     triangle, weights, _ = nearest_in_triangles(one.functions[:, :highest], place, b.faces, vertex=found)
+    given = b.vertices[aims]
+    around = neighbour_means(len(aims), a.faces) @ given
+    apart = [
+        np.linalg.norm(given - other, axis=1) > farthest * b.area**0.5
+        for other in (b.vertices[found], around)
+    ]
+    stays = (aims >= 0) & apart[0] & ~apart[1]
+    found[stays] = aims[stays]
+    triangle[stays], weights[stays] = _corners(b, aims[stays])
     return Refined(found, triangle, weights)
+
+
+def _corners(mesh: Mesh, vertices: Ints) -> tuple[Ints, Floats]:
+    """(n,) a triangle at each vertex, and (n, 3) weights that are 1 at its corner there."""
+    first = np.zeros(len(mesh.vertices), np.int64)
+    first[mesh.faces[::-1].ravel()] = np.repeat(np.arange(len(mesh.faces))[::-1], 3)
+    return first[vertices], (mesh.faces[first[vertices]] == vertices[:, None]).astype(np.float64)
 
 
 def _carried(one: Eigenbasis, two: Eigenbasis, rows: Ints, target: Ints, k: int) -> Floats:
@@ -84,7 +112,7 @@ def _carried(one: Eigenbasis, two: Eigenbasis, rows: Ints, target: Ints, k: int)
 
 
 def _nearest(points: Floats, places: Floats) -> Ints:
-    """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is quickest."""
+    """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is fastest."""
     squares = (places**2).sum(1)
     step = max(1, ROWS // len(places))
     parts = [

@@ -23,8 +23,6 @@ from .numbering import by_position, position_order
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_corners, _grow = triangles_around, grow  # names of before, until tasks/distances.py uses all_distances
-
 
 class Interpolation(NamedTuple):
     """How every vertex reads from its k nearest samples.

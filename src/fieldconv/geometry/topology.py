@@ -1,4 +1,4 @@
-"""What hangs together in a triangle mesh: edges, components, pinched vertices, rims of holes."""
+"""Connectivity of triangle meshes: edges, components, pinched vertices, rims of holes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def edge_graph(points: Floats, faces: Ints) -> csr_array:
     [[0.0, 1.414, 1.414], [1.414, 0.0, 1.414], [1.414, 1.414, 0.0]]
     """
     ends = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
-    i, j = np.unique(ends, axis=0).T
+    i, j = np.unique(ends, axis=0).astype(np.int32).T  # the only integers that old versions of dijkstra take
     length = np.linalg.norm(points[i] - points[j], axis=1)
     count = len(points)
     return coo_array((np.tile(length, 2), (np.append(i, j), np.append(j, i))), (count, count)).tocsr()

@@ -19,7 +19,7 @@ from fieldconv._memory import available_memory
 from fieldconv.geometry.balls import ball_integrals
 from fieldconv.geometry.charts import begin_frames
 from fieldconv.geometry.closing import closed_copy, rim_distances
-from fieldconv.geometry.coarsen import Coarsened, coarsened
+from fieldconv.geometry.coarsen import Resampled, coarsened
 from fieldconv.geometry.damage import smoothed
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
@@ -34,22 +34,18 @@ from fieldconv.geometry.spectral import (
     local_heat,
     wave_kernel_signature,
 )
+from fieldconv.geometry.subdivide import subdivided
 from fieldconv.surface.settings import SurfaceSettings
 
 Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
-SIGNATURES = (
-    "hks",
-    "wks",
-    "heat",
-    "rim",
-    "balls",
-)  # computed features: columns of x, no tensors of their own
+SIGNATURES = ("hks", "wks", "heat", "rim", "balls")  # computed features: columns of x, not tensors by name
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
+SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
 BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
 SIGNATURE_BASIS = 128  # eigenfunctions of which signatures are made
@@ -108,20 +104,20 @@ class Preparation:
         self._one_at_a_time = Lock()  # signatures are computed on another thread
 
     @cached_property
-    def coarse(self) -> Coarsened | None:
-        """A coarser mesh of a surface that is far denser than its samples; everything is measured on it."""
-        if self.settings.samples is None:
+    def resampled(self) -> Resampled | None:
+        """The mesh that is measured in place of one that is far denser than its samples, or too sparse."""
+        count, samples, fewest = len(self.given.vertices), self.settings.samples, self.settings.fewest
+        if fewest is not None and count < fewest:
+            return subdivided(self.given, SPARSE * (samples or fewest))
+        if samples is None or count <= DENSE * max(FINE * samples, LEAST):
             return None
-        enough = max(FINE * self.settings.samples, LEAST)
-        if len(self.given.vertices) <= DENSE * enough:
-            return None
-        found = coarsened(self.given, enough)
+        found = coarsened(self.given, max(FINE * samples, LEAST))
         return found if len(found.mesh.faces) else None
 
     @cached_property
     def opened(self) -> Mesh:
         """The mesh that is measured, with its holes, at unit area."""
-        mesh = self.given if self.coarse is None else self.coarse.mesh
+        mesh = self.given if self.resampled is None else self.resampled.mesh
         if self.settings.smoothing:
             mesh = smoothed(mesh, self.settings.smoothing).mesh
         return mesh if mesh is self.given else mesh.normalised()
@@ -132,7 +128,9 @@ class Preparation:
         closed = closed_copy(self.opened) if self.settings.closed else self.opened
         if closed is self.opened:
             return closed
-        return closed.normalised() if self.coarse is not None else self._in_given_frames(closed.normalised())
+        return (
+            closed.normalised() if self.resampled is not None else self._in_given_frames(closed.normalised())
+        )
 
     def _in_given_frames(self, mesh: Mesh) -> Mesh:
         """The same mesh, with the tangent frames that its vertices have in the given numbering."""
@@ -145,7 +143,7 @@ class Preparation:
         mesh, samples = self.mesh, self.settings.samples
         count = len(self.opened.vertices)
         if samples is None or samples >= count:
-            every = np.arange(count) if self.coarse is not None else self.numbered.place
+            every = np.arange(count) if self.resampled is not None else self.numbered.place
             weight = np.zeros((count, NEIGHBOURS))
             weight[:, 0] = 1.0
             index = np.repeat(np.argsort(every)[:, None], NEIGHBOURS, axis=1)
@@ -156,7 +154,7 @@ class Preparation:
     @property
     def order(self) -> NDArray[np.int64] | None:
         """(V,) number in the given mesh of each vertex that is measured; None if these are others."""
-        return self.numbered.order if self.coarse is None else None
+        return self.numbered.order if self.resampled is None else None
 
     @cached_property
     def number(self) -> NDArray[np.int64]:
@@ -204,10 +202,12 @@ class Part:
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
         own = [getattr(settings, name) for name in self.settings]
-        # What is kept of meshes as they are was there before meshes could be closed or smoothed.
+        # What is kept of meshes as they are was there before meshes could be closed, smoothed or subdivided.
         more: list[object] = ["closed"] if settings.closed else []
         if settings.smoothing:
             more.append(["smoothing", settings.smoothing])
+        if settings.fewest is not None:
+            more.append(["fewest", settings.fewest])
         return [self.name, self.version, SOLVER_VERSION, own, *more]
 
 
@@ -255,20 +255,19 @@ def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors
 
 
 def _samples(preparation: Preparation) -> Tensors:
-    mesh, sampling, coarse = preparation.mesh, preparation.sampling, preparation.coarse
+    mesh, sampling, other = preparation.mesh, preparation.sampling, preparation.resampled
     numbered = preparation.numbered
     frames, normals = preparation.frames
     areas = preparation.given.vertex_areas[numbered.place]
     # Where each vertex of the given mesh is measured, and which vertex of it each sample is.
-    if coarse is None:
+    if other is None:
         place, chosen = numbered.place, numbered.order[sampling.chosen]
     else:
-        place = _places(preparation.given, coarse)[numbered.place]
-        chosen = numbered.order[coarse.origin[sampling.chosen]]
+        place = _places(preparation.given, other)[numbered.place]
+        chosen = numbered.order[other.origin[sampling.chosen]]
     reads, weight, transport = sampling.reads[place], sampling.weight[place], sampling.transport[place]
-    if (
-        preparation.opened is not preparation.given or numbered.turned
-    ):  # other frames than those of the given mesh
+    # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
+    if preparation.opened is not preparation.given or numbered.turned:
         transport = transport + _turns(preparation.original, frames[place])[:, None]
     return {
         "pos": single(mesh.vertices[sampling.chosen]),
@@ -283,12 +282,12 @@ def _samples(preparation: Preparation) -> Tensors:
     }
 
 
-def _places(mesh: Mesh, coarse: Coarsened) -> NDArray[np.int64]:
-    """(V,) the vertex of the coarser mesh of each vertex; for those on no triangle the nearest in space."""
-    place = coarse.vertex_map.copy()
+def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
+    """(V,) the vertex of the other mesh of each vertex; for those on no triangle the nearest in space."""
+    place = other.vertex_map.copy()
     lost = np.flatnonzero(place < 0)
     if len(lost):
-        place[lost] = cKDTree(coarse.mesh.vertices).query(mesh.vertices[lost])[1]
+        place[lost] = cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
     return place
 
 

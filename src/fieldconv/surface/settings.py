@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fieldconv._checked import check_count, check_words
+from fieldconv._checked import check_choices, check_count
 
 Solver = Literal["local", "heat"]
 
@@ -45,8 +45,10 @@ class SurfaceSettings:
     closed: bool = False
     """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
     smoothing: float = 0.0
-    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area nor
-    paths; 0.02 is right for scans."""
+    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area
+    nor paths; 0.02 is right for scans."""
+    fewest: int | None = None
+    """Subdivide meshes inside that have fewer vertices than this; none if not given."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
@@ -55,10 +57,12 @@ class SurfaceSettings:
             raise ValueError(f"radius is {self.radius:g}; give a number up to {LARGEST:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
+        if self.fewest is not None:
+            check_count("fewest", self.fewest, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)
         if not 0 <= self.smoothing <= 0.2:
             raise ValueError(f"smoothing is {self.smoothing}; give a number from 0 to 0.2")
-        check_words(self, solver=("local", "heat"))
+        check_choices(self, solver=("local", "heat"))
         feature_columns(self.features)
         object.__setattr__(self, "operators", tuple(self.operators))
 

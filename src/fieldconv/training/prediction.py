@@ -23,6 +23,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices, check_rotations
 from fieldconv.tasks import all_tasks, task_named
 from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.training.fit import check_network
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.colours import position_colours
 
@@ -55,12 +56,13 @@ def predict(
     descriptors : bool
         Whether descriptors are wanted, too.
     samples : int, optional
-        Look at so many samples of the shape, instead of as many as the network learnt with.
+        Samples on the shape, instead of as many as the network was trained with.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured mesh, for programs that do not read PLY.
     """
+    check_network(model)
     check_rotations(rotations)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
@@ -136,7 +138,7 @@ def match(
         Parts may be missing: a vertex of A that arrives elsewhere, more than 0.1 away at unit area, when it
         is mapped to B and back, has no counterpart.
     samples : int, optional
-        Look at so many samples of each shape, instead of as many as the network learnt with.
+        Samples on each shape, instead of as many as the network was trained with.
     refine : bool
         Make the map smooth with the eigenfunctions of both shapes (`fieldconv.geometry.refine`); for whole
         shapes that are nearly isometric.
@@ -145,6 +147,7 @@ def match(
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured meshes.
     """
+    check_network(model)
     task = task_of(model)
     if type(task).correspond is Task.correspond:
         kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]

@@ -91,6 +91,14 @@ class Compared:
         spread = heights.std(0, ddof=1) if len(own) > 1 else np.zeros(len(own[0]))
         return np.stack([own[0][:, 0], heights.mean(0), spread], 1)
 
+    def over_epochs(self, key: str) -> Floats:
+        """Return (k, 3) epoch, mean and standard deviation over seeds of a column of the runs' logs."""
+        logs = [run.history for run in self.runs.values()]
+        epochs = min(len(log[key]) for log in logs)
+        heights = np.stack([log[key][:epochs] for log in logs])
+        spread = heights.std(0, ddof=1) if len(logs) > 1 else np.zeros(epochs)
+        return np.stack([figures.epochs_of(logs[0])[:epochs], heights.mean(0), spread], 1)
+
     def baselines(self) -> dict[str, Floats]:
         """Return (k, 2) curves that do not depend on the network, such as those of signatures."""
         run = next(iter(self.runs.values()))
@@ -142,7 +150,7 @@ def write_comparison(
     failed : mapping of str to str
         Runs that were not finished, and why.
     figures : path, optional
-        Folder for the curves as PNG and PDF.
+        Folder for the curves, and for training over epochs, as PNG and PDF.
 
     Returns
     -------
@@ -160,6 +168,7 @@ def write_comparison(
     ]
     if figures is not None:
         write_curves(networks, figures)
+        write_training(networks, figures)
     html = page.page(title, "\n".join(filter(None, parts)), viewer=False, plotly=True)
     return page.write(out, html)
 
@@ -175,15 +184,32 @@ def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]
         x=texts.x,
         y=texts.y,
         percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
         limits=(None, (0.0, 1.01) if shares else None),
     )
     return list(figures.save_figure(figure, Path(folder) / "curves"))
 
 
+def write_training(networks: Sequence[Compared], folder: str | Path) -> list[Path]:
+    """Write training scores over epochs, or losses if there are none, with a band of one deviation."""
+    logs = [run.history for network in networks for run in network.runs.values()]
+    key = next((key for key in ("score", "loss") if all(_logged(log, key) for log in logs)), None)
+    if key is None:
+        return []
+    drawn = {network.name: tuple(network.over_epochs(key).T) for network in networks}
+    figure = figures.lines(drawn, x="epoch", y=f"training {key}", percent=key == "score")
+    return list(figures.save_figure(figure, Path(folder) / "training"))
+
+
+def _logged(log: Mapping[str, Floats], key: str) -> bool:
+    return key in log and bool(np.isfinite(log[key]).all())
+
+
 def _results(networks: Sequence[Compared]) -> str:
     keys = list(dict.fromkeys(key for n in networks for run in n.runs.values() for key in run.metrics))
     metric = {key: next(r.metric(key) for n in networks for r in n.runs.values()) for key in keys}
-    header = ["network", "runs", *(metric[key].words for key in keys)]
+    header = ["network", "runs", *(metric[key].label for key in keys)]
     header += ["parameters", "ms a step", "memory of a step, MB", "ms to prepare a mesh"]
     rows, marked = [], set()
     for network in networks:
@@ -212,7 +238,14 @@ def _curves(networks: Sequence[Compared]) -> str:
     if not drawn:
         return ""
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in drawn.items()}
-    plot = plots.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent)
+    plot = plots.lines(
+        pairs,
+        x=texts.x,
+        y=texts.y,
+        percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
+    )
     return section(texts.title, plot, texts.caption)
 
 
@@ -242,7 +275,7 @@ def _differences(networks: Sequence[Compared], differences: Sequence[Difference]
         rows.append([f"{found.one} − {found.other}", size, str(found.shapes), chance])
         if found.chance < SURE:
             marked.add((place, 3))
-    inside = table(["pair", f"difference of {judged.words}", "shapes", "chance"], rows, marked=marked)
+    inside = table(["pair", f"difference of {judged.label}", "shapes", "chance"], rows, marked=marked)
     return section("Differences", inside, TEST)
 
 
@@ -271,4 +304,4 @@ def _each_run(networks: Sequence[Compared]) -> str:
         for n in networks
         for seed, run in n.runs.items()
     ]
-    return section("Each run", table(["network", "seed", networks[0].metric.words, "folder"], rows))
+    return section("Each run", table(["network", "seed", networks[0].metric.label, "folder"], rows))

@@ -1,0 +1,140 @@
+"""Whole commands on meshes of any size: seconds, processor time, memory, and how they grow.
+
+    python benchmarks/large_meshes.py RUN [--sizes 10000 … 2000000] [--out growth.json] [--plot growth.png]
+
+RUN is a trained network, such as what `fieldconv demo` leaves. Each command is a process of its own, start-up
+included. The meshes are bumpy tori of the sizes asked for. The last column of the table is the growth of the
+processor time beyond start-up for each factor of ten in vertices: 10 is linear.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import shapes
+from fieldconv.geometry.mesh import Mesh
+
+SIZES = (500, 10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
+
+
+def bumpy_torus(vertices: int) -> Mesh:
+    """A torus of about so many vertices, uneven, so that nothing about it is symmetric."""
+    around = round((2 * vertices) ** 0.5)
+    points, faces = shapes.torus(1.0, 0.4, around, max(vertices // around, 3))
+    angle = np.arctan2(points[:, 1], points[:, 0])
+    return Mesh(points * (1 + 0.1 * np.sin(5 * angle)[:, None]) + 0.02 * np.sin(9 * points), faces)
+
+
+def measured(arguments: list[str]) -> dict[str, float]:
+    """Run a command; return its seconds, processor seconds and largest memory in gigabytes."""
+    began = time.monotonic()
+    process = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", "fieldconv.cli", *arguments],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+    )
+    _, status, used = os.wait4(process, 0)
+    if os.waitstatus_to_exitcode(status):
+        raise SystemExit(f"fieldconv {' '.join(arguments)} failed")
+    # Linux counts in kilobytes, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {
+        "seconds": time.monotonic() - began,
+        "processor": used.ru_utime + used.ru_stime,
+        "gigabytes": used.ru_maxrss * unit / 1e9,
+    }
+
+
+def growth(rows: list[dict[str, float]]) -> float:
+    """By how much the processor time beyond start-up grows for each factor of ten, fitted to all sizes."""
+    start = rows[0]["processor"]
+    more = [(row["vertices"], row["processor"] - start) for row in rows[1:] if row["processor"] > 1.2 * start]
+    if len(more) < 2:
+        return float("nan")
+    vertices, seconds = np.log10(np.array(more)).T
+    return float(10 ** np.polyfit(vertices, seconds, 1)[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args()
+    results: dict[str, list[dict[str, float]]] = {"info": [], "predict": []}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for size in sorted(options.sizes):
+            mesh = bumpy_torus(size)
+            mesh.save(folder / "mesh.ply")
+            lines = {
+                "info": ["info", str(folder / "mesh.ply")],
+                "predict": [
+                    "predict",
+                    str(options.run),
+                    str(folder / "mesh.ply"),
+                    "--out",
+                    str(folder / "o"),
+                ],
+            }
+            for command, arguments in lines.items():
+                results[command].append({"vertices": len(mesh.vertices), **measured(arguments)})
+                print(command, results[command][-1], flush=True)
+    console = Console(width=110)
+    for command, rows in results.items():
+        table = Table("vertices", "seconds", "processor seconds", "GB", title=f"fieldconv {command}")
+        for row in rows:
+            table.add_row(
+                f"{row['vertices']:,}",
+                f"{row['seconds']:.1f}",
+                f"{row['processor']:.1f}",
+                f"{row['gigabytes']:.2f}",
+            )
+        console.print(table)
+        console.print(
+            f"processor time beyond start-up, for ten times as many vertices: {growth(rows):.1f} times"
+        )
+    if options.out:
+        options.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    if options.plot:
+        plot(results, options.plot)
+
+
+def plot(results: dict[str, list[dict[str, float]]], path: Path) -> None:
+    """Processor time over vertices, both logarithmic, with a straight line for linear growth."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for command, rows in results.items():
+        sizes = [row["vertices"] for row in rows]
+        axes.loglog(sizes, [row["processor"] for row in rows], "o-", label=command)
+    largest = results["predict"][-1]
+    low = results["predict"][1]["vertices"]
+    axes.loglog(
+        [low, largest["vertices"]],
+        [largest["processor"] * low / largest["vertices"], largest["processor"]],
+        "k:",
+        label="linear",
+    )
+    axes.set(xlabel="vertices", ylabel="processor time in seconds")
+    axes.legend()
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ endif
 CONSTRAINTS := constraints.txt
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests portable compat lowest newest wheel docs results clean
+.PHONY: demo test lint types tests torture portable compat lowest newest wheel docs results bodies clean
 .DEFAULT_GOAL := demo
 
 # Reinstalled only when what is to be installed has changed. torch first and pinned: a looser
@@ -36,6 +36,11 @@ types: $(READY)
 
 tests: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
+
+# Damaged files, odd meshes, kills, full disks, many times over: `make torture MINUTES=60` for longer.
+MINUTES := 20
+torture: $(READY)
+	$(BIN)/python tests/torture.py --minutes $(MINUTES)
 
 # Layers, networks, tasks and training in plain torch; then datasets and training with workers that begin as on
 # Windows and macOS.
@@ -76,6 +81,15 @@ docs: $(DOCS_READY)
 # The numbers in the README, from what is kept of the runs that gave them.
 results: $(READY)
 	$(BIN)/python benchmarks/results.py
+
+# The network for bodies that ships with the package, from code and seeds: about two hours on one core. Everything
+# is kept in build/bodies, and goes on where it was.
+BODIES := build/bodies
+bodies: $(READY)
+	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) -e ".[bodies]"
+	$(BIN)/python benchmarks/make_bodies.py $(BODIES) --bodies 1300 --vertices 700 8000
+	$(BIN)/python benchmarks/train_bodies.py $(BODIES) --out $(BODIES)/run --bodies 1300 --epochs 12 --resume
+	$(BIN)/python benchmarks/ship_bodies.py $(BODIES)/run
 
 clean:
 	rm -rf .venv* build dist site .cache .pytest_cache .mypy_cache .ruff_cache

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.geometry.lanczos import factorised, lowest_eigenpairs
-from fieldconv.geometry.spectral import _by_arpack, _operators
+from fieldconv.geometry.spectral import by_arpack, laplacian
 
 SIZES = (1000, 5000, 20_000)
 COUNT = 128
@@ -38,13 +38,13 @@ def main() -> None:
     table = Table("vertices", "ARPACK", "Lanczos, partly reorthogonalised", "faster", "eigenvalues differ by")
     for size in track(SIZES, "meshes", transient=True):
         mesh = make_creature("quadruped", seed=0, vertices=size).mesh.normalised()
-        _, stiffness, mass = _operators(mesh)
+        _, stiffness, mass = laplacian(mesh)
         root = diags(1 / np.sqrt(mass))
         matrix = (root @ stiffness @ root).tocsc()
         with threadpool_limits(1):
             factors = factorised(matrix, 1.0)
             solvers = [
-                lambda f=factors, m=matrix: _by_arpack(m, f, 1.0, COUNT),
+                lambda f=factors, m=matrix: by_arpack(m, f, 1.0, COUNT),
                 lambda f=factors, m=matrix: lowest_eigenpairs(m, f, 1.0, COUNT),
             ]
             solvers[1]()  # compile

@@ -493,8 +493,8 @@ MISTAKES = [
     Mistake(
         "geodesic errors of unknown points",
         "tasks/correspondence.py",
-        "known = truth >= 0\n            errors = distances[truth[known], predicted[known]]",
-        "known = truth >= -1\n            errors = distances[truth[known], predicted[known]]",
+        "known = truth >= 0\n            reliability",
+        "known = truth >= -1\n            reliability",
         TASKS + "test_evaluation.py",
     ),
     Mistake(

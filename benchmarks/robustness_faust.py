@@ -155,8 +155,8 @@ def partial_text(found: dict[str, Any]) -> str:
         for key in ("share_without_counterpart", "precision_of_none", "recall_of_none")
     )
     return (
-        f"Partial matching (`--partial`) of each body with the next, of which a tenth is cut away: {share} of "
-        f"the vertices have\nno counterpart; {precision} of those said to have none truly have none, and "
+        f"Partial matching (`--partial`) of each body with the next, of which a tenth is cut away: {share} "
+        f"of the vertices have\nno counterpart; {precision} of those said to have none truly have none, and "
         f"{recall} of those that have none are found."
     )
 

@@ -1,6 +1,6 @@
 """Put a trained network for bodies into the package, in half precision, with its card.
 
-    python benchmarks/ship_bodies.py RUN RESULTS
+    python benchmarks/ship_bodies.py RUN [RESULTS]
 
 RESULTS is what benchmarks/bodies.py wrote. Whatever of the card is not a number is in bodies_card.md.
 """
@@ -40,7 +40,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path)
-    parser.add_argument("results", type=Path)
+    parser.add_argument("results", type=Path, nargs="?")
     options = parser.parse_args()
     shipped = MODELS["bodies"]
     folder = folder_of(shipped)
@@ -48,7 +48,7 @@ def main() -> None:
     model.task = shipped.task
     about = {key: value for key, value in read_config(options.run).items() if key == "training"}
     save_pretrained(model.half(), folder, about=about)
-    results = json.loads(read_text(options.results))
+    results = {} if options.results is None else json.loads(read_text(options.results))
     card = read_text(HERE / "bodies_card.md")
     card = card.replace("<!-- figures -->", table(results, results.get("kept out", {})))
     write_text(folder / CARD, card.replace("<!-- parameters -->", f"{model.num_parameters:,}"))

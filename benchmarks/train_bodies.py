@@ -1,7 +1,9 @@
 """Train the network for bodies that ships with the package; see docs/bodies.md.
 
-    python benchmarks/make_bodies.py FOLDER --bodies 2400 --vertices 700 8000
-    python benchmarks/train_bodies.py FOLDER --out RUN --bodies 2400 --epochs 8 [--resume]
+    python benchmarks/make_bodies.py FOLDER --bodies 1300 --vertices 700 8000
+    python benchmarks/train_bodies.py FOLDER --out RUN --bodies 1300 --epochs 12 [--resume]
+
+`make bodies` does both, and puts the network into the package.
 
 The last 20 bodies are kept out, to choose the best epoch by. No mesh of any other set is looked at.
 """
@@ -27,18 +29,21 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="of bodies, as make_bodies.py writes it")
     parser.add_argument("--out", type=Path, required=True, help="run folder")
-    parser.add_argument("--bodies", type=int, default=2400)
+    parser.add_argument("--bodies", type=int, default=1300)
     parser.add_argument("--kept-out", type=int, help="seed of the first body that is kept out")
     parser.add_argument("--start", type=Path, help="run to take the first weights from")
-    parser.add_argument("--features", default="hks")
-    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--features", default="hks+balls")
+    parser.add_argument("--smoothing", type=float, default=0.02)
+    parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--learning-rate", type=float, default=0.006)
     parser.add_argument("--warm-up", type=float, default=0.1)
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
     task = TemplatePoints()
     kept_out = options.bodies - KEPT_OUT if options.kept_out is None else options.kept_out
-    settings = task.network_config(fc.FCNetConfig, classes=1, features=options.features)
+    settings = task.network_config(
+        fc.FCNetConfig, classes=1, features=options.features, smoothing=options.smoothing
+    )
     to_surface = fc.ToSurface(**settings.surface_settings.to_dict())
     cache = options.folder / "prepared"
     train, test = (

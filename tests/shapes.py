@@ -175,6 +175,45 @@ def torus(major: float = 1.0, minor: float = 0.4, around: int = 60, across: int 
     return vertices, _quads(np.pad(index, ((0, 1), (0, 1)), mode="wrap").T)
 
 
+def regular_cylinder(around: int = 20, up: int = 12, height: float = 3.0) -> Shape:
+    """Open cylinder of radius 1 of equal cells: many distances on it are equal."""
+    u, z = np.meshgrid(2 * np.pi * np.arange(around) / around, np.linspace(0, height, up), indexing="ij")
+    vertices = np.stack([np.cos(u), np.sin(u), z], axis=2).reshape(-1, 3)
+    index = np.arange(around * up).reshape(around, up)
+    return vertices, _quads(np.pad(index, ((0, 1), (0, 0)), mode="wrap").T)
+
+
+def box(cells: int = 6) -> Shape:
+    """Unit cube, each side of cells × cells squares cut in two, oriented outward."""
+    side = np.arange(cells + 1)
+    u, v = (values.ravel() for values in np.meshgrid(side, side, indexing="ij"))
+    index = np.arange(u.size).reshape(cells + 1, cells + 1)
+    points, faces = [], []
+    for axis in range(3):
+        for end in (0, cells):
+            sheet = np.empty((u.size, 3), np.int64)
+            sheet[:, axis], sheet[:, (axis + 1) % 3], sheet[:, (axis + 2) % 3] = end, u, v
+            faces.append(_quads(index.T if end else index) + u.size * len(points))
+            points.append(sheet)
+    places, number = np.unique(np.concatenate(points), axis=0, return_inverse=True)
+    return places / cells, number.ravel()[np.concatenate(faces)]
+
+
+def renumbered(
+    vertices: NDArray[np.float64], faces: NDArray[np.int64], draw: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """The same mesh with other numbers, its faces in another order, each begun at any corner.
+
+    Also returned is the new number of each vertex.
+    """
+    place = draw.permutation(len(vertices))
+    moved = np.empty_like(vertices)
+    moved[place] = vertices
+    mixed = place[faces][draw.permutation(len(faces))]
+    begin = draw.integers(3, size=(len(faces), 1))
+    return moved, np.take_along_axis(mixed, (begin + np.arange(3)) % 3, axis=1), place
+
+
 def cube() -> Shape:
     """Cube [0, 1]³: 8 vertices, 12 outward faces; vertex 4x + 2y + z is at (x, y, z)."""
     vertices = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Optional
 
 import pytest
 
-from fieldconv._checked import check_count, check_words, checked, field_types
+from fieldconv._checked import check_choices, check_count, checked, field_types
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ def test_types_of_fields_without_those_of_the_class() -> None:
 
 
 def test_words() -> None:
-    check_words(Settings(), kind=("a", "b"), name=("",))
+    check_choices(Settings(), kind=("a", "b"), name=("",))
     with pytest.raises(ValueError, match=r"^kind is 'a'; choose one of x, y$"):
-        check_words(Settings(), kind=("x", "y"))
+        check_choices(Settings(), kind=("x", "y"))
 
 
 @pytest.mark.parametrize(("value", "least"), [(1, 1), (7, 1), (0, 0), (-2, -2)])

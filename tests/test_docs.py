@@ -17,8 +17,8 @@ import fieldconv
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
-# These name files or accounts that only their reader has.
-NOT_RUN = {"README.md", "docs/data.md", "docs/training.md"}
+# These name files, accounts or optional packages that only their reader has.
+NOT_RUN = {"README.md", "docs/bodies.md", "docs/data.md", "docs/networks.md", "docs/training.md"}
 
 
 def snippets(page: str) -> list[str]:
@@ -49,7 +49,7 @@ def test_snippets_run(page: str, tmp_path: Path) -> None:
         assert "mean_error" in shown
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/data.md", "docs/training.md"])
+@pytest.mark.parametrize("page", sorted(NOT_RUN))
 def test_snippets_that_need_files_name_what_there_is(page: str) -> None:
     """They cannot run here; but they parse, and every name of the package in them exists."""
     for code in snippets(page):
@@ -186,3 +186,11 @@ def test_the_blender_script_labels_a_mesh(tmp_path: Path, monkeypatch: pytest.Mo
     assert sure == [0.5, 1.0, 0.25, 0.0]
     colours = [point.color for point in mesh.attributes["fieldconv"].data]
     assert colours[0] == colours[2] != colours[1]
+
+
+def test_guarantees_name_tests_that_there_are() -> None:
+    page = (ROOT / "docs/guarantees.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 20
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"

@@ -18,8 +18,8 @@ from fieldconv.tasks import task_names
 ROOT = Path(fieldconv.__file__).parent
 
 ROOMS = (
-    ("_process",),
-    ("_compiled", "_io", "_lazy", "_memory", "_registry", "_checked"),
+    ("_process", "_checked"),
+    ("_compiled", "_io", "_lazy", "_memory", "_registry"),
     ("geometry",),  # shapes to numbers
     ("folders",),  # meshes and targets on disk
     ("surface",),  # what a network sees of a shape
@@ -36,7 +36,6 @@ ROOMS = (
     ("cli",),
 )
 DOORS = {
-    ("_checked", "surface"): "an example in its docstring",
     ("geometry/mesh.py", "viz"): "mesh.show() and its picture in a notebook",
     ("surface/surface.py", "viz"): "surface.show() and its picture in a notebook",
     ("networks/base.py", "tasks"): "FCNet.for_task: the presets are the task's",

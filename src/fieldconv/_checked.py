@@ -40,7 +40,7 @@ def field_types(kind: type[Any]) -> dict[str, Any]:
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def check_words(values: object, **choices: tuple[str, ...]) -> None:
+def check_choices(values: object, **choices: tuple[str, ...]) -> None:
     """Raise ValueError if a field of ``values`` is none of its choices."""
     for name, words in choices.items():
         if getattr(values, name) not in words:

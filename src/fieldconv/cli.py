@@ -62,8 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, words: list[str]) -> int:
+    from fieldconv.commands.startup import start_quickly
     from fieldconv.commands.usage import read_arguments
 
+    start_quickly()
     module, function = COMMANDS[name][0].split(":")
     # torch's idle threads would keep their cores for a while, where the kernels' threads could work.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -84,7 +86,7 @@ def _run(name: str, words: list[str]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # at once: an ordinary exit waits for all that threads have under way
-    except BrokenPipeError:  # the reader of our output has left: nothing to say, and nobody to say it to
+    except BrokenPipeError:  # the program that read our output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError, ImportError, MemoryError, RecursionError, RuntimeError) as error:
@@ -96,7 +98,7 @@ def _run(name: str, words: list[str]) -> int:
 
 
 def _expected(error: Exception) -> bool:
-    """Whether an error may be anybody's; of those that torch raises, only that there is no more memory."""
+    """Whether an error can be the user's; of RuntimeErrors, only those about memory."""
     known = (ValueError, OSError, ImportError, MemoryError, RecursionError)
     return isinstance(error, known) or "memory" in str(error)
 

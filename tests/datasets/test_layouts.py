@@ -11,7 +11,7 @@ from fieldconv.datasets.benchmarks.shrec11 import SHREC11, read_shrec11
 from fieldconv.datasets.benchmarks.shrec19 import read_shrec19
 from fieldconv.datasets.benchmarks.shrec19_humans import read_shrec19_humans
 from fieldconv.datasets.check import check_folder
-from fieldconv.datasets.folder import detect_benchmark
+from fieldconv.datasets.folder_dataset import detect_benchmark
 from handmade import TETRAHEDRON, strip, write_lines, write_mesh
 
 

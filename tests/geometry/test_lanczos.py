@@ -19,7 +19,7 @@ def lowest(matrix, k, shift=1.0):
 
 def laplacian(vertices, faces):
     """Stiffness matrix, scaled by areas, so that its eigenvalues are those of the surface."""
-    _, stiffness, mass = spectral._operators(Mesh(vertices, faces).normalised())
+    _, stiffness, mass = spectral.laplacian(Mesh(vertices, faces).normalised())
     root = 1 / np.sqrt(mass)
     return csc_matrix(stiffness.multiply(root[:, None]).multiply(root[None]))
 

@@ -59,7 +59,7 @@ def test_euclidean_samples_equal_the_definition(sphere):
     samples = farthest_point_samples(sphere, 40, seed=3, metric="euclidean")
     gap = np.linalg.norm(sphere.vertices - sphere.vertices[samples[0]], axis=1)
     for sample in samples[1:]:
-        assert sample == gap.argmax()
+        assert gap[sample] == pytest.approx(gap.max(), abs=1e-12)  # of several, any
         gap = np.minimum(gap, np.linalg.norm(sphere.vertices - sphere.vertices[sample], axis=1))
 
 
@@ -78,7 +78,7 @@ def test_more_samples_than_vertices_gives_each_vertex_once(shape, metric):
     count = len(mesh.vertices)
     samples = farthest_point_samples(mesh, count + 10, metric=metric)
     assert sorted(samples.tolist()) == list(range(count))
-    assert samples[-2:].tolist() == [0, count - 1], "unreferenced vertices come last"
+    assert sorted(samples[-2:].tolist()) == [0, count - 1], "unreferenced vertices come last"
 
 
 def test_coincident_vertices_are_not_chosen_twice():

@@ -21,7 +21,7 @@ def bumpy(subdivisions: int = 3) -> Mesh:
 
 @pytest.fixture(scope="module")
 def surface() -> Surface:
-    return Surface.from_mesh(bumpy(), operators=("balls",))
+    return Surface.from_mesh(bumpy(), operators=("nested-balls",))
 
 
 @pytest.mark.parametrize("task", ["classification", "segmentation", "matching"])
@@ -32,7 +32,7 @@ def test_the_order_of_points_does_not_matter(task: str) -> None:
     other = Mesh(mesh.vertices[order], np.argsort(order)[mesh.faces])
     torch.manual_seed(0)
     net = PointNet2.for_task(task, classes=5, preset="tiny").eval()
-    one, two = (net(Surface.from_mesh(each, operators=("balls",))) for each in (mesh, other))
+    one, two = (net(Surface.from_mesh(each, operators=("nested-balls",))) for each in (mesh, other))
     torch.testing.assert_close(two, one if task == "classification" else one[torch.from_numpy(order)])
 
 
@@ -98,7 +98,7 @@ def test_number_of_parameters() -> None:
 def test_other_features_come_beside_positions() -> None:
     net = PointNet2.for_task("segmentation", classes=5, preset="tiny", features="hks+xyz")
     mesh = bumpy(2)
-    seen = Surface.from_mesh(mesh, features="hks+xyz", operators=("balls",))
+    seen = Surface.from_mesh(mesh, features="hks+xyz", operators=("nested-balls",))
     assert net(seen).shape == (162, 5)
     with pytest.raises(ValueError, match=r"give xyz, or xyz\+hks"):
         PointNet2.for_task("segmentation", classes=5, features="hks")

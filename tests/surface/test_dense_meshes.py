@@ -71,6 +71,7 @@ def test_a_network_keeps_to_the_density_it_learnt() -> None:
     assert model.surface_settings().samples is None
     model.density = 500
     assert model.surface_settings().samples == 750
+    assert model.surface_settings().fewest == 400
     assert model.surface_settings(100).samples == 100
     sampled = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=64)
     sampled.density = 50

@@ -173,7 +173,7 @@ def test_held_out_meshes_are_tested_on(folder: Path, tmp_path: Path) -> None:
     [
         (["train", "painting", "--out", "x"], 2, "classification"),
         (["train", "segmentation"], 2, "--out"),
-        (["train", "segmentation", "--out", "x", "--epochs", "many"], 2, "INT"),
+        (["train", "segmentation", "--out", "x", "--epochs", "many"], 2, "--epochs"),
         (["train", "segmentation", "--out", "x", "--preset", "best"], 2, "paper"),
         (["train", "segmentation", "--out", "x", "--epochs", "0"], 1, "epochs is 0"),
         (["train", "segmentation", "--out", "x", "--data", "nowhere"], 1, "nowhere"),

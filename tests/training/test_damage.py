@@ -37,7 +37,7 @@ def refused(folder: Path) -> str:
     began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(CheckpointError) as raised:
         load(folder)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 15
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kilobytes
     said = str(raised.value)
     assert "\n" not in said

@@ -12,6 +12,7 @@ from torch import Tensor
 from fieldconv.datasets.creature_collection import counterpart
 from fieldconv.datasets.creatures import correspondence, make_creature
 from fieldconv.geometry import damage
+from fieldconv.geometry.numbering import by_position
 from fieldconv.networks.base import Network, NetworkConfig
 from fieldconv.tasks.base.metrics import none_score
 from fieldconv.training.prediction import LOST, from_itself, match
@@ -51,7 +52,7 @@ class Known(Network):
 def test_partial_matches_say_none_where_a_part_is_missing(tmp_path: Path) -> None:
     whole = make_creature("quadruped", 3).mesh
     done = damage.missing(whole, np.random.default_rng(0), (0.1, 0.1), closed=False)
-    network = Known([whole.vertices, done.mesh.vertices])
+    network = Known([by_position(mesh).mesh.vertices for mesh in (whole, done.mesh)])  # as it is shown them
     full = match(network, whole, done.mesh)
     part = match(network, whole, done.mesh, partial=True, out=tmp_path)
     kept = np.full(len(whole.vertices), -1)

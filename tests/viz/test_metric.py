@@ -20,7 +20,7 @@ from fieldconv.viz.metric import Metric, metric_of
     ],
 )
 def test_keys_are_put_into_words(key: str, words: str) -> None:
-    assert metric_of(key).words == words
+    assert metric_of(key).label == words
 
 
 @pytest.mark.parametrize(

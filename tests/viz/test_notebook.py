@@ -140,7 +140,7 @@ def evaluation(count: int) -> Evaluation:
 
 def test_an_evaluation_says_on_how_much_it_was_measured() -> None:
     assert evaluation(1).measured_on() == (
-        "measured on 1 test shape, 10 vertices: too few to say how far to trust it."
+        "Measured on 1 test shape, 10 vertices: too few to say how far to trust it."
     )
     shown = evaluation(12)._repr_html_()
     assert "measured on 12 test shapes, 120 vertices." in shown

@@ -288,7 +288,7 @@ def test_guessing_stands_beside_accuracy(tmp_path: Path) -> None:
     change(run, metrics={"accuracy": 0.5}, tables={"confusion": confusion.tolist()})
     text = own_text(write_report(run))
     assert "always “hand”: 80.0 %" in text
-    assert "Always answering “hand” would be right at least as often: 80.0 %." in text
+    assert "Guessing (always answering “hand”) does at least as well: 80.0 %." in text
     assert "Not tested, because no test shape has them: lower arm, upper arm, torso" in text
     [matrix] = [p for p in plots_of(run / "report.html") if p["data"][0]["type"] == "heatmap"]
     assert matrix["data"][0]["y"] == ["head", "hand"]  # no row for what was never tested

@@ -10,14 +10,14 @@ import tyro
 def cache(
     action: tyro.conf.Positional[Literal["size", "clear"]] = "size", /, folder: str | None = None
 ) -> None:
-    """Size of what is kept (prepared surfaces, distances on templates), or clear it.
+    """Show the size of what is kept (prepared surfaces, distances on templates), or clear it.
 
     Clearing leaves what other processes are writing. $FIELDCONV_CACHE names another folder or an address such
-    as s3://bucket/surfaces, $FIELDCONV_CACHE_LIMIT the size it may have, such as 20GB, or none.
+    as s3://bucket/surfaces; $FIELDCONV_CACHE_LIMIT is the size it may have, such as 20GB, or none.
 
     Args:
         action: What to do.
-        folder: Another folder or address than the user's cache folder.
+        folder: Folder or address to use instead of the user's cache folder.
     """
     from fieldconv.surface.cache import SurfaceCache
 

@@ -1,4 +1,4 @@
-"""`fieldconv compare`: several networks on the same footing."""
+"""`fieldconv compare`: several networks on the same data."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def compare_for(words: list[str]) -> Callable[..., int]:
             out: Folder for the runs, the report, tables as CSV and figures for print.
             task: What the data is for, if the folder does not show it; segmentation of embedded creatures.
             seeds: Runs of each network; run k has seed k, and split k where the data has none of its own.
-            recipe: One recipe for all, that of the preset, or each network's own of its paper.
+            recipe: One recipe for all, that of the preset, or the one of each network's own paper.
             preset: Sizes and inputs of the networks, and the common recipe.
-            epochs: Of every network, instead of the recipe's.
+            epochs: Epochs for every network, instead of the recipe's.
             budget: Minutes of training for each run, instead of a number of epochs.
             features: Input of every network, instead of the preset's.
-            samples: Samples on each mesh, instead of what the preset has for each network.
+            samples: Samples on each mesh, instead of the preset's number for each network.
             threads: CPU threads.
             data_: Where the meshes come from.
         """
@@ -76,7 +76,7 @@ def compare_for(words: list[str]) -> Callable[..., int]:
                 **changes,
             )
         metric = found.networks[0].metric
-        table = Table("network", "runs", metric.words, "parameters", "ms a step")
+        table = Table("network", "runs", metric.label, "parameters", "ms a step")
         for network in found.networks:
             table.add_row(
                 network.name,

@@ -30,11 +30,11 @@ def make(
         what: What to write.
         out: New folder to write to.
         task: Task to write it for.
-        meshes: How many, together; a fifth of them for testing.
-        vertices: Of each mesh, 250 to 50,000.
-        species: Only these; all by default (for correspondence quadruped).
+        meshes: Total number; a fifth of them are for testing.
+        vertices: Vertices of each mesh, 250 to 50,000.
+        species: Species to use; all by default (for correspondence, quadruped).
         difficulty: Level of difficulty: clean, posed, noise, uneven, holes, cut, missing, hard …
-        seed: Another seed is another dataset.
+        seed: Another seed gives another dataset.
     """
     from fieldconv.datasets.make import make_folder
     from fieldconv.folders.parallel import progress_bar

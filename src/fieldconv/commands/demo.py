@@ -1,4 +1,4 @@
-"""`fieldconv demo`: the whole way, from made-up creatures to a report, in a few minutes."""
+"""`fieldconv demo`: everything from generated creatures to a report, in a few minutes."""
 
 from __future__ import annotations
 

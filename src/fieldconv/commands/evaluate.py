@@ -36,9 +36,9 @@ def evaluate_for(words: list[str]) -> Callable[..., int]:
             run: Run or checkpoint folder.
             part: Part of the data to use.
             rotations: Average over this many orientations of each shape; slower, a little better.
-            samples: Look at so many samples of each shape, instead of as many as the network learnt with.
-            out: Folder for the results; RUN if not given, which only its own test part may be.
-            data_: Where the meshes come from; without --data, what is not given is as it was for the run.
+            samples: Samples on each shape, instead of as many as the network was trained with.
+            out: Folder for the results; RUN if not given, which takes only results of its own test part.
+            data_: Where the meshes come from; without --data, options not given are those of the run.
         """
         return _evaluate(run, given(words, data_), part=part, rotations=rotations, samples=samples, out=out)
 
@@ -64,7 +64,7 @@ def _evaluate(
 
     model = load(run)
     if model.task is None:
-        raise ValueError(f"{run} does not say what its network is for, so it cannot be measured")
+        raise ValueError(f"{run} does not say which task its network is for, so it cannot be evaluated")
     check_rotations(rotations)  # before anything is prepared
     own = source_of(run)
     if "data" in changes:
@@ -86,4 +86,7 @@ def _evaluate(
     with printed_warnings():
         result = evaluate(model, data, rotations=rotations, out=out or run, run=run, quiet=False)
         print_metrics(result)
+    if part != "test" and "data" not in changes:
+        learnt = "All of these shapes" if part == "train" else "Most of these shapes"
+        print(f"{learnt} were trained on: the numbers say nothing about new ones.")
     return 0

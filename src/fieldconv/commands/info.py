@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from fieldconv.geometry.mesh import Mesh
 
-DISCS = 300  # that are counted
-COARSE = 8192  # vertices at which discs are counted on larger meshes
+DISCS = 200  # that are counted
+COARSE = 4096  # vertices at which discs are counted on larger meshes
 SECONDS = 4e-6  # for a pair of neighbours
 BYTES = 110
 
@@ -29,9 +29,11 @@ def info(mesh: Meshes, /, radius: float = 0.2) -> int:
     """
     from rich.console import Console
 
+    from fieldconv import keep_freed_memory
     from fieldconv.geometry.mesh import MeshError
     from fieldconv.geometry.shapefile import load_shape
 
+    keep_freed_memory()
     if not mesh:
         print("fieldconv: name at least one mesh file", file=sys.stderr)
         return 2
@@ -125,10 +127,10 @@ def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64
     from fieldconv.geometry.coarsen import coarsened
     from fieldconv.geometry.geodesics import geodesic_discs
 
-    coarse = coarsened(shape.normalised(), COARSE)
+    coarse = coarsened(shape, COARSE)
     count = len(coarse.mesh.vertices)
     some = np.unique(np.linspace(0, count - 1, min(count, DISCS)).astype(np.int64))
-    discs = geodesic_discs(coarse.mesh, radius, sources=some)
+    discs = geodesic_discs(coarse.mesh, radius * shape.area**0.5, sources=some, solver="front")
     stands_for = np.bincount(coarse.vertex_map[coarse.vertex_map >= 0], minlength=count)
     return np.add.reduceat(stands_for[discs.targets], discs.offsets[:-1])
 

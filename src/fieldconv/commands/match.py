@@ -38,9 +38,9 @@ def match(
         b: Mesh file to map to.
         out: Folder for the results.
         partial: Parts may be missing; vertices of A without a counterpart in B get -1, and grey.
-        samples: Look at so many samples of each shape, instead of as many as the network learnt with.
-        refine: Make the map smooth with eigenfunctions, and write points.npy, where on B each vertex of A
-            belongs, inside triangles; for whole shapes of one kind.
+        samples: Samples on each shape, instead of as many as the network was trained with.
+        refine: Smooth the map with eigenfunctions, and write points.npy, the point on B (inside a triangle)
+            for each vertex of A; for whole shapes of one kind.
         also: Further formats for the coloured meshes.
     """
     from fieldconv.training.checkpoint import load

@@ -109,7 +109,7 @@ def precompute(
 
 
 def shard_of(paths: list[Path], shard: str) -> list[Path]:
-    """Return every n-th path from the i-th on, for the shard "i/n"; raise ValueError if it is none.
+    """Return every n-th path from the i-th on, for the shard "i/n"; raise ValueError if it is not one.
 
     Examples
     --------
@@ -141,14 +141,14 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
         initargs=(max(cores // workers, 1),),
     )
     try:
-        with _deaf_to_ctrl_c():  # what is started within never hears it: it is the parent's to handle
+        with _ignored_ctrl_c():  # processes started here ignore it: the parent handles it
             left = {pool.submit(prepare, *job) for job in jobs}
         while left:
             done, left = wait(left, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     except BrokenProcessPool:
         raise ValueError(
-            "a worker was ended by the system, perhaps for want of memory; what is finished is kept: start "
+            "a worker was ended by the system, perhaps for lack of memory; what is finished is kept: start "
             "again, with fewer --workers"
         ) from None
     except BaseException:
@@ -186,7 +186,7 @@ def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
+def _ignored_ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -1,4 +1,4 @@
-"""`fieldconv predict`: what a trained network says about new meshes."""
+"""`fieldconv predict`: apply a trained network to new meshes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def predict(
 
     Writes for each mesh NAME.npy (labels of its vertices), NAME.csv (with names and probabilities), NAME.ply
     (coloured), NAME.probabilities.npy and NAME.descriptors.npy; and predictions.csv for classification.
-    predictions.json says of each mesh what was odd about it: vertices without position or face, components,
+    predictions.json lists what was odd about each mesh: vertices without position or face, components,
     repairs. Goes on past files that cannot be read, and ends with exit code 1 if there were any.
 
     $ fieldconv predict RUN new.stl --out RESULT
@@ -41,11 +41,12 @@ def predict(
         meshes: Mesh files or clouds of points (ply, obj, off, xyz without faces), folders of meshes, or text
             files that list them.
         out: Folder for the results.
-        descriptors: Write the descriptors of vertices, too.
+        descriptors: Also write the descriptors of the vertices.
         rotations: Average over this many orientations of each shape; slower, a little better.
-        samples: Look at so many samples of each shape, instead of as many as the network learnt with.
+        samples: Samples on each shape, instead of as many as the network was trained with.
         also: Further formats for the coloured mesh.
     """
+    from fieldconv import keep_freed_memory
     from fieldconv._io import write_csv, write_json
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.checkpoint import load
@@ -53,6 +54,7 @@ def predict(
     from fieldconv.training.prediction import predict as apply
     from fieldconv.training.progress import follow
 
+    keep_freed_memory()
     paths = mesh_paths(meshes)
     check_rotations(rotations)
     check_elsewhere(out, paths)

@@ -40,7 +40,7 @@ def check_elsewhere(out: Path, meshes: Sequence[Path]) -> None:
 
 
 def check_place(*pages: Path | None) -> None:
-    """Raise ValueError if the folder of a page or picture to write is not there: its name may be misspelt."""
+    """Raise ValueError if the folder of a page or picture to write does not exist."""
     for page in pages:
         if page is not None and not page.parent.is_dir():
             raise ValueError(
@@ -53,27 +53,29 @@ def print_metrics(result: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from fieldconv.viz.metric import Metric, metric_of
+    from fieldconv.viz.trust import beside, remarks
 
-    known = {key: Metric.from_dict(key, own) for key, own in result.description.get("metrics", {}).items()}
-    table = Table("metric", "value")
+    run = result.as_run()
+    told = {key: beside(run, key) for key in result.metrics}
+    table = Table("metric", "value", *(["95 % interval, guessing"] if any(told.values()) else []))
     table.columns[1].justify = "right"
-    for name, value in result.metrics.items():
-        metric = metric_of(name, known)
-        table.add_row(metric.words, metric.text(value))
+    for key, value in result.metrics.items():
+        table.add_row(run.metric(key).label, run.metric(key).text(value), *([told[key]] if told[key] else []))
     if "iou" in result.tables:
         table.add_section()
+        untested = set(run.untested())
         for name, value in zip(result.class_names, result.tables["iou"], strict=True):
-            if value == value:  # parts that do not occur have none
+            if name not in untested:
                 table.add_row(f"IoU of {name}", f"{100 * value:.1f} %")
     console = Console()
     console.print(table)
-    console.print(result.measured_on().capitalize(), highlight=False, soft_wrap=True)
+    for line in (result.measured_on(), *remarks(run)):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def printed_warnings() -> Iterator[None]:
-    """Within, warnings are kept; afterwards the package's own are printed as lines."""
+    """Collect warnings, and print the package's own afterwards, one line each."""
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         yield

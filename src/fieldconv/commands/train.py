@@ -107,10 +107,10 @@ def train_for(words: list[str]) -> Callable[..., int]:
             out: Folder for the network, its checkpoints, logs, results and report.
             network: The network to train; `fieldconv train` lists them.
             finetune: Begin with the weights of this run, or of one that `fieldconv models` lists; the last
-                layer is a new one if the classes are others.
+                layer starts anew if the classes differ.
             preset: The paper's settings, the best measured ones, or a tiny network for trying.
             config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
-            resume: Go on where the run in --out stopped, with its settings; the result is as if it had not.
+            resume: Go on where the run in --out stopped, with its settings; results are as in one go.
             data_: Where the meshes come from.
             recipe_: How it learns.
             network_: What the network is made of, and how meshes are prepared for it.

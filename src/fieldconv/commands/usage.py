@@ -1,4 +1,4 @@
-"""Reading a command's arguments: what is wrong with them, in one line."""
+"""Read a command's arguments, and say in one line what is wrong with them."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fieldconv.datasets.benchmarks.shrec19_humans import SHREC19Humans as SHREC19Humans
     from fieldconv.datasets.check import check_folder as check_folder
     from fieldconv.datasets.creature_dataset import Creatures as Creatures
-    from fieldconv.datasets.folder import FolderDataset as FolderDataset
-    from fieldconv.datasets.folder import open_dataset as open_dataset
+    from fieldconv.datasets.folder_dataset import FolderDataset as FolderDataset
+    from fieldconv.datasets.folder_dataset import open_dataset as open_dataset
     from fieldconv.datasets.make import make_folder as make_folder
     from fieldconv.datasets.matches import Matches as Matches
     from fieldconv.datasets.matches import SurfacePair as SurfacePair
@@ -26,7 +26,7 @@ __getattr__, __dir__ = lazy(
         "Creatures": "creature_dataset",
         "DatasetError": "fieldconv.folders.errors",
         "FAUST": "benchmarks.faust",
-        "FolderDataset": "folder",
+        "FolderDataset": "folder_dataset",
         "HumanSegmentation": "benchmarks.human_segmentation",
         "Matches": "matches",
         "SHREC11": "benchmarks.shrec11",
@@ -36,6 +36,6 @@ __getattr__, __dir__ = lazy(
         "SurfacePair": "matches",
         "check_folder": "check",
         "make_folder": "make",
-        "open_dataset": "folder",
+        "open_dataset": "folder_dataset",
     },
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fieldconv.datasets.advice import advise
-from fieldconv.datasets.folder import OWN, detect_benchmark, read_folder
+from fieldconv.datasets.folder_dataset import OWN, detect_benchmark, read_folder
 from fieldconv.folders.collection import NOTHING_KNOWN, Collection, Pair
 from fieldconv.folders.parallel import Watch, run_all
 

@@ -86,7 +86,7 @@ def creature_collection(
 
 
 def test_share(meshes: int, task: str) -> int:
-    """Return how many creatures are tested on where so many are trained on: a fifth, or what a pair needs."""
+    """Return the number of test creatures for a number of training creatures: a fifth, at least one pair."""
     return max(2 if task_named(task).paired else 1, round(meshes / 5))
 
 
@@ -111,14 +111,14 @@ def _both_splits(task: str, meshes: int | None, *more: Any) -> Collection:
 def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]:
     """In the order of `SPECIES`; by default all, but one for a task that has one template.
 
-    A quadruped: turned about, it is not nearly itself, as a biped is, whose front and back are alike.
+    That one is a quadruped: unlike a biped, its front and back look different.
     """
     if species is None:
         return ("quadruped",) if task.one_template else SPECIES
     wanted = [species] if isinstance(species, str) else list(species)
     for name in wanted:
         if name not in SPECIES:
-            raise ValueError(f"there is no species {name!r}; choose of {', '.join(SPECIES)}")
+            raise ValueError(f"there is no species {name!r}; choose one of {', '.join(SPECIES)}")
     if not wanted:
         raise ValueError("no species; choose at least one")
     if task.one_template and len(wanted) > 1:
@@ -133,7 +133,7 @@ def _parts(species: str) -> frozenset[str]:
 
 @cache
 def _version() -> str:
-    """Of the generator: prepared surfaces are not used any more when it changes."""
+    """Version of the generator: when it changes, surfaces prepared before are not used any more."""
     folder = files("fieldconv.datasets.creatures")
     sources = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".py")}
     sources["collection"] = files("fieldconv.datasets").joinpath("creature_collection.py").read_bytes()

@@ -22,8 +22,8 @@ class Creatures(SurfaceDataset):
     split : {"train", "test", "all"}
         Two sets that share no creature, or both.
     meshes : int, optional
-        How many in this split, the species in turn; by default 10 of each to train on and 4 to test. Of "all"
-        so many are those to train on, and a fifth as many those to test on are added.
+        How many in this split, the species in turn; by default 10 of each to train on and 4 to test. For
+        "all" it counts the training shapes only; a fifth as many test shapes are added.
     vertices : int
         Of each mesh, 250 to 50,000.
     species : str or sequence of str, optional
@@ -72,5 +72,5 @@ class Creatures(SurfaceDataset):
         )
 
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """Return these creatures themselves: they come in all proportions already."""
+        """Return these creatures unchanged: they come in all proportions already."""
         return self

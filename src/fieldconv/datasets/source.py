@@ -61,7 +61,7 @@ class DataSource:
         DatasetError
             If the folder cannot be used.
         """
-        from fieldconv.datasets.folder import open_dataset
+        from fieldconv.datasets.folder_dataset import open_dataset
         from fieldconv.surface.surface import ToSurface
 
         options: dict[str, Any] = {"pre_transform": ToSurface(**settings.to_dict()), "progress": progress}

@@ -156,6 +156,33 @@ class OwnFolder:
                 return present[0]
         return None
 
+    def items_with_targets(
+        self, entries: Sequence[Entry], read: Callable[[Path, Path], Sample], what: str, *, files: str
+    ) -> list[Item]:
+        """Return an item for each mesh that has a file of targets; note those that have none.
+
+        Parameters
+        ----------
+        entries : sequence of Entry
+        read : callable
+            Takes the path of a mesh and that of its targets.
+        what : str
+            What the file holds, for messages.
+        files : str
+            Suffixes it may have, the usual one first, such as ".txt .npy .csv".
+        """
+        suffix, *others = files.split()
+        instead = f" (or {', '.join(others)})" if others else ""
+        items = []
+        for entry in entries:
+            path = self.beside(entry)
+            if path is None:
+                expected = entry.path.with_suffix(suffix).relative_to(self.root).as_posix()
+                self.problems.append(f"{entry.name}: no {what}; expected {expected}{instead}")
+            else:
+                items.append(Item(entry.name, partial(read, entry.path, path), entry.side))
+        return items
+
     def attempt(self, read: Callable[[], Result]) -> Result | None:
         """Return ``read()``; if it fails, note why and return None."""
         result, notes = attempt(read)
@@ -219,14 +246,7 @@ def read_values(folder: OwnFolder, task: str) -> Collection:
     """Return a collection of meshes with a number (or a row of numbers) for each vertex in a file beside."""
     entries = folder.entries(task)
     folder.note_shared_names(entries)
-    items = []
-    for entry in entries:
-        path = folder.beside(entry)
-        if path is None:
-            expected = entry.path.with_suffix(".txt").relative_to(folder.root).as_posix()
-            folder.problems.append(f"{entry.name}: no values; expected {expected} (or .npy, .csv)")
-        else:
-            items.append(Item(entry.name, partial(_read_numbers, entry.path, path), entry.side))
+    items = folder.items_with_targets(entries, _read_numbers, "values", files=".txt .npy .csv")
     return folder.divided(task, entries, items)
 
 

@@ -57,7 +57,7 @@ class Lines:
         self.began = self.last = time.monotonic()
 
     def step(self, count: int = 1) -> None:
-        """Note that so many steps are done."""
+        """Count some steps as done."""
         self.done += count
         now = time.monotonic()
         if now - self.last < EVERY:

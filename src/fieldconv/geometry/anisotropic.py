@@ -29,7 +29,7 @@ class Stiffness(NamedTuple):
 
 
 def principal_directions(mesh: Mesh, *, smoothing: int = 10) -> Floats:
-    """Return the direction of largest curvature at each face; that of bulges is positive.
+    """Return the direction of largest curvature at each face; bulges have positive curvature.
 
     The curvature of a face is the change of the vertex normals over it. Where it is the same in all
     directions, as on spheres and planes, the direction is arbitrary.
@@ -77,7 +77,7 @@ def principal_directions(mesh: Mesh, *, smoothing: int = 10) -> Floats:
 def anisotropic_stiffness(
     mesh: Mesh, directions: Floats, angles: ArrayLike, *, anisotropy: float = 10.0
 ) -> Stiffness:
-    """Return the stiffness matrices of −div(D ∇f), for conductivities D that are less along a direction.
+    """Return the stiffness matrices of −div(D ∇f), for conductivities D that are smaller along one direction.
 
     D is 1/(1 + α) along the direction and 1 across it. With functions that are linear on each triangle, the
     entry of two vertices is ∫ ∇φ_p · D ∇φ_q. With α = 0 it is the cotangent Laplacian.
@@ -88,7 +88,7 @@ def anisotropic_stiffness(
     directions : (F, 3)
         Unit vectors in the planes of the faces, as from `principal_directions`.
     angles : (k,)
-        By which they are turned anticlockwise, in radians; one matrix for each.
+        Angles by which the directions are turned anticlockwise, in radians; one matrix for each.
     anisotropy : float
         α.
 

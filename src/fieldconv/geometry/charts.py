@@ -92,11 +92,20 @@ def charts(mesh: Mesh) -> Charts:
     return _charts[mesh]
 
 
+def begin_frames(mesh: Mesh, faces: Ints) -> None:
+    """Choose the face (V,) from which each vertex measures angles; else it is the first around it."""
+    _first_faces[mesh] = faces
+
+
 _charts: WeakKeyDictionary[Mesh, Charts] = WeakKeyDictionary()  # discs of one mesh are often asked for twice
+_first_faces: WeakKeyDictionary[Mesh, Ints] = WeakKeyDictionary()
 
 
 def _make_charts(mesh: Mesh) -> Charts:
-    faces, count = _distinct_faces(mesh.faces), len(mesh.vertices)
+    distinct, count = _distinct_faces(mesh.faces), len(mesh.vertices)
+    faces = np.ascontiguousarray(mesh.faces[distinct])
+    number = np.full(len(mesh.faces), -1)
+    number[distinct] = np.arange(len(distinct))
     corners, vertices = np.zeros(faces.size, CORNER), np.zeros(count, VERTEX)
     corners["vertex"], corners["twin"] = faces.ravel(), _twins(faces, count)
     double_area = _measure(corners, mesh.vertices[faces])
@@ -104,6 +113,8 @@ def _make_charts(mesh: Mesh) -> Charts:
     first_corner = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(faces.ravel(), minlength=count), out=first_corner[1:])
     fans = np.zeros(faces.size, FAN)
+    if mesh in _first_faces:
+        _begin_with(number[_first_faces[mesh]], first_corner, corners_of)
     fans = fans[: _lay_fans(corners, vertices, fans, first_corner, corners_of)].copy()
     share = np.bincount(faces.ravel(), np.repeat(double_area / 6, 3), minlength=count)
     vertices["extent"] = np.sqrt(share / np.pi)
@@ -111,11 +122,17 @@ def _make_charts(mesh: Mesh) -> Charts:
 
 
 def _distinct_faces(faces: Ints) -> Ints:
-    """Faces of three different vertices, the first of each kind."""
-    _, first_of_kind = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-    faces = faces[np.sort(first_of_kind)]
-    distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
-    return np.ascontiguousarray(faces[distinct])
+    """Numbers of the faces of three different vertices, the first of each kind."""
+    count = int(faces.max(initial=0)) + 1
+    if count**3 < 2**63:  # three numbers make one, and are compared as one
+        low, high = faces.min(axis=1), faces.max(axis=1)
+        kind = (low * count + (faces.sum(axis=1) - low - high)) * count + high
+        _, first_of_kind = np.unique(kind, return_index=True)
+    else:
+        _, first_of_kind = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    first = np.sort(first_of_kind)
+    a, b, c = faces[first].T
+    return np.asarray(first[(a != b) & (b != c) & (c != a)])
 
 
 def _twins(faces: Ints, count: int) -> Ints:
@@ -148,6 +165,17 @@ def _measure(corners: Records, points: Floats) -> Floats:
         double_area[:, None], ((first - points) * (second - points)).sum(-1)
     ).ravel()
     return double_area
+
+
+@kernel
+def _begin_with(first_face, first_corner, corners_of):  # type: ignore[no-untyped-def]
+    """Let each vertex begin with its corner of the given face, if it has one there."""
+    for vertex in range(len(first_corner) - 1):
+        begin = first_corner[vertex]
+        for slot in range(begin, first_corner[vertex + 1]):
+            if corners_of[slot] // 3 == first_face[vertex]:
+                corners_of[slot], corners_of[begin] = corners_of[begin], corners_of[slot]
+                break
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Holes closed, so that what is measured on a surface hardly changes where a scan has gaps."""
+"""Close the holes of a mesh, so that measurements on a scan hardly depend on its gaps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .topology import Floats, capped, edge_graph, manifold_part, rims
 
 
 def closed_copy(mesh: Mesh) -> Mesh:
-    """Return the mesh with a cone over every rim; the apexes are vertices at its end.
+    """Return the mesh with a cone over every rim; the apexes are its last vertices.
 
     All faces stay. Where a surface branches, or faces of both sides meet, its edges are not taken for rims.
 
@@ -40,7 +40,7 @@ def closed_copy(mesh: Mesh) -> Mesh:
 
 
 def rim_distances(mesh: Mesh) -> Floats:
-    """Return (V,) how far each vertex is from the nearest rim, along edges; infinite if there is none.
+    """Return the distance (V,) of each vertex from the nearest rim, along edges; infinite if there is no rim.
 
     Examples
     --------

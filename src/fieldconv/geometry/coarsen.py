@@ -19,17 +19,18 @@ ROUNDS = 1  # times that seeds move to the middle of their region
 
 
 @dataclass(frozen=True)
-class Coarsened:
-    """What `coarsened` returns.
+class Resampled:
+    """The same surface with fewer or more vertices: what `coarsened` and `subdivided` return.
 
     Attributes
     ----------
     mesh : Mesh
-        The coarser mesh.
+        The other mesh.
     vertex_map : (V,) int64
-        For each vertex of the finer mesh a vertex of the coarser one, −1 for those on no triangle of it.
-    origin : (V_coarse,) int64
-        A vertex of the finer mesh in the middle of what each vertex of the coarser one stands for.
+        For each vertex of the given mesh a vertex of the other one, −1 for those on no triangle of it.
+    origin : (V_other,) int64
+        A vertex of the given mesh in the middle of what each vertex of a coarser one stands for, or next to
+        each vertex of a finer one.
     """
 
     mesh: Mesh
@@ -37,8 +38,8 @@ class Coarsened:
     origin: Ints
 
 
-def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
-    """Return a mesh of about so many vertices, evenly spread over the surface.
+def coarsened(mesh: Mesh, vertices: int) -> Resampled:
+    """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
     The surface is divided into regions around evenly spread seeds, each vertex going to the seed nearest
     along its edges; regions become vertices, and triangles where three of them meet. Sheets that are close in
@@ -64,7 +65,7 @@ def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
     """
     count = len(mesh.vertices)
     if vertices >= count:
-        return Coarsened(mesh, np.arange(count), np.arange(count))
+        return Resampled(mesh, np.arange(count), np.arange(count))
     used = np.zeros(count, bool)
     used[mesh.faces.ravel()] = True
     edges, lengths = _edges(mesh)
@@ -79,8 +80,9 @@ def coarsened(mesh: Mesh, vertices: int) -> Coarsened:
 
 def _edges(mesh: Mesh) -> tuple[Ints, Floats]:
     """(E, 2) the edges, once each, and their lengths."""
-    sides = np.sort(mesh.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    key = np.unique(sides[:, 0] * len(mesh.vertices) + sides[:, 1])
+    start, end = mesh.faces.ravel(), np.roll(mesh.faces, -1, axis=1).ravel()
+    key = np.sort(np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end))
+    key = key[np.flatnonzero(np.r_[True, key[1:] != key[:-1]])]
     edges = np.stack(np.divmod(key, len(mesh.vertices)), 1)
     edges = edges[edges[:, 0] != edges[:, 1]]
     lengths = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
@@ -97,10 +99,17 @@ def _seeds(points: Floats, areas: Floats, edges: Ints, used: NDArray[np.bool_], 
     links = csr_array((np.ones(len(inside), bool), (inside[:, 0], inside[:, 1])), (len(points),) * 2)
     _, piece = connected_components(links, directed=False)
     away = np.linalg.norm(points - (low + (cell + 0.5) * size), axis=1)
-    order = np.lexsort((points[:, 2], points[:, 1], points[:, 0], away, piece))
-    order = order[used[order]]
-    first = np.flatnonzero(np.diff(piece[order], prepend=-1))
-    return order[first]
+    candidates = np.flatnonzero(used)
+    return candidates[_nearest_of_each(piece[candidates], away[candidates], points[candidates])]
+
+
+def _nearest_of_each(group: Ints, away: Floats, points: Floats) -> Ints:
+    """For each group that there is its row with the smallest ``away``; of several, the first by position."""
+    best = np.full(group.max(initial=-1) + 1, np.inf)
+    np.minimum.at(best, group, away)
+    near = np.flatnonzero(away == best[group])
+    near = near[np.lexsort((*points[near].T[::-1], group[near]))]
+    return np.asarray(near[np.flatnonzero(np.diff(group[near], prepend=-1))])
 
 
 def _regions(graph: csr_array, seeds: Ints, count: int) -> Ints:
@@ -117,23 +126,20 @@ def _middles(mesh: Mesh, region: Ints, count: int) -> Ints:
     known = np.flatnonzero(region >= 0)
     middle = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
     away = np.linalg.norm(mesh.vertices[known] - middle[region[known]], axis=1)
-    x, y, z = mesh.vertices[known].T
-    order = np.lexsort((z, y, x, away, region[known]))
-    first = np.flatnonzero(np.diff(region[known][order], prepend=-1))
-    return known[order][first]
+    return np.asarray(known[_nearest_of_each(region[known], away, mesh.vertices[known])])
 
 
 def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
     """(count, 3) weighted mean of the points of each group."""
     weights = weights + 1e-12 * max(
         float(weights.max(initial=0)), 1e-300
-    )  # groups of no area have a mean, too
+    )  # groups without area also have a mean
     total = np.bincount(group, weights, minlength=count)
     sums = [np.bincount(group, weights * column, minlength=count) for column in points.T]
     return np.stack(sums, 1) / np.where(total > 0, total, 1)[:, None]
 
 
-def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Coarsened:
+def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Resampled:
     """The mesh whose vertices are the regions."""
     count = len(seeds)
     corners = region[mesh.faces]
@@ -149,4 +155,4 @@ def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Coarsened:
     points = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     coarse = Mesh(points[kept], number[faces], mesh.name)
-    return Coarsened(coarse, np.where(region >= 0, number[region], -1), seeds[kept])
+    return Resampled(coarse, np.where(region >= 0, number[region], -1), seeds[kept])

@@ -1,6 +1,6 @@
 """Damage as real scans have it: holes, cuts, missing limbs, noise, fused contacts, other triangles.
 
-Every kind takes a mesh and a random generator, and gives a `Damaged`: the new mesh, and where each of its
+Every kind takes a mesh and a random generator, and returns a `Damaged`: the new mesh, and where each of its
 vertices lies on the old one, by which labels, positions or any other data of the vertices are carried over.
 `damaged` draws a random combination of them. docs/damage.md shows a picture of each kind.
 """
@@ -51,7 +51,7 @@ __all__ = [
     "weights_of",
 ]
 
-LEAST_PIECE = 0.02  # of the faces: smaller pieces that come off are left out
+LEAST_PIECE = 0.02  # share of the faces: smaller pieces that come off are dropped
 FEWEST = 100  # vertices: `damaged` makes no mesh coarser than that
 
 
@@ -78,7 +78,7 @@ class Damaged:
         return np.asarray(self.origin.indices[order[self.origin.indptr[1:] - 1]], np.int64)
 
     def carry(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return data (V_old, …) of the old vertices for the new ones: means of floats, else the nearest's.
+        """Return data (V_old, …) at the new vertices: floats are averaged, the rest is the nearest vertex's.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class Damaged:
         return np.asarray(flat).reshape(-1, *values.shape[1:])
 
     def then(self, more: Damaged) -> Damaged:
-        """Return the further damage to this mesh as damage to the first one."""
+        """Return this damage followed by more, as damage to the original mesh."""
         return Damaged(more.mesh, csr_array(more.origin @ self.origin))
 
 
@@ -274,7 +274,7 @@ def noise(
         Standard deviation of the move, in diagonals of the bounding box or in mean edge lengths.
     unit : {"diagonal", "edge"}
     grain : float
-        0 moves each vertex by itself; else the surface ripples, with waves about so long, in diagonals.
+        0 moves each vertex independently; otherwise the length of the ripples, in diagonals.
     most : float
         Largest move, in standard deviations.
     """
@@ -318,14 +318,14 @@ def remeshed(
     vertices : int, optional
         Of the new mesh, by default as many as it has.
     uneven : float
-        1 gives triangles of very different sizes, 0 of one size.
+        1 gives triangles of very different sizes, 0 gives equal ones.
     """
     density = unevenness(mesh.vertices, rng, uneven) if uneven else None
     return Damaged(*remesh(mesh, vertices or len(mesh.vertices), rng, density=density))
 
 
 def decimated(mesh: Mesh, vertices: int) -> Damaged:
-    """Collapse the shortest edges, one end onto the other, until so many vertices are left.
+    """Collapse the shortest edges, one end onto the other, until ``vertices`` vertices are left.
 
     Examples
     --------
@@ -378,7 +378,7 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
 
 
 def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Damaged:
-    """Do a random combination of all kinds of damage.
+    """Apply a random combination of all kinds of damage.
 
     Parameters
     ----------
@@ -386,8 +386,7 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
     seed : int, or several
         Decides everything.
     strength : float
-        0 does nothing, 1 what poor scans suffer: every kind with a chance of a sixth to a half, and each as
-        large as it may be.
+        0 does nothing; 1 is like a poor scan: every kind has a chance of a sixth to a half, at full size.
 
     Examples
     --------
@@ -437,7 +436,7 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
 
 
 def _without(mesh: Mesh, gone: NDArray[np.bool_], pieces: float) -> Damaged:
-    """The mesh without some vertices and without the smaller pieces that this leaves; not without all."""
+    """The mesh without some vertices and the small pieces that come off; unchanged if nothing is left."""
     count = len(mesh.vertices)
     faces = without_pinches(count, mesh.faces[~gone[mesh.faces].any(axis=1)])
     if not len(faces):

@@ -1,4 +1,4 @@
-"""What geodesic discs are, as flat arrays, and what their solvers share."""
+"""Geodesic discs as flat arrays, and what their solvers share."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Geodesic distances without directions: between all vertices, or from one as far as they are of use.
+"""Geodesic distances without directions: between all vertices, or from one vertex up to a limit.
 
-A front grows from a vertex by unfolding triangles, and goes no further than it is welcome: each vertex has a
-*limit*, and a vertex reached at or beyond its limit does not pass the front on. Its distances are within
-about half a percent of the exact ones.
+A front grows from a vertex by unfolding triangles. Each vertex has a *limit*: a vertex reached at or beyond
+its limit does not pass the front on. Distances are within about half a percent of the exact ones.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def all_distances(mesh: Mesh, exact: float = 0.15) -> NDArray[np.float32]:
     Parameters
     ----------
     mesh : Mesh
-        Of unit area, if ``exact`` is to mean the same on every mesh.
+        Scale it to unit area if ``exact`` is to mean the same on every mesh.
     exact : float
         Distances up to this one are exact; those beyond are within about half a percent.
 
@@ -100,7 +99,7 @@ def grow(vertices, offsets, corners, source, limit, distance, reached):  # type:
                         here, distance[third], length_between(vertices, vertex, third), edge,
                         length_between(vertices, third, target),
                     )  # fmt: skip
-                    if across >= here:  # so that a vertex, once passed, is final
+                    if across >= here:  # so that a vertex that was taken is final
                         new = min(new, across)
                 if new < distance[target]:
                     if distance[target] == np.inf:

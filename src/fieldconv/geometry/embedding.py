@@ -48,7 +48,9 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
     squared = np.full((len(mesh.vertices), len(chosen)), np.inf)
     np.put_along_axis(squared, order, distance**2, axis=1)
     if not np.isfinite(squared).all():
-        raise ValueError(f"{mesh.name or 'mesh'}: has several components, between which there is no distance")
+        raise ValueError(
+            f"{mesh.name or 'mesh'}: has several components; give one, there are no distances between them"
+        )
     among = 0.5 * (squared[chosen] + squared[chosen].T)
     mean = among.mean(0)
     values, vectors = np.linalg.eigh(-0.5 * (among - mean - mean[:, None] + mean.mean()))
@@ -83,7 +85,7 @@ def nearest_in_triangles(
     --------
     >>> square, faces = [[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]]
     >>> triangle, weights, distance = nearest_in_triangles([[0.5, 0.25], [2, 0]], square, faces)
-    >>> triangle.tolist(), weights.tolist(), distance.tolist()
+    >>> triangle.tolist(), weights.round(6).tolist(), distance.round(6).tolist()
     ([0, 0], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], [0.0, 1.0])
     """
     points, place, faces = np.asarray(points, float), np.asarray(place, float), np.asarray(faces)

@@ -19,7 +19,7 @@ from .mesh import Mesh
 
 SLIVERS = 0.25  # share of triangles with an angle above 135° beyond which too many paths are missed
 WORTH = 1e-9  # an improvement by less than this part is rounding, and not followed up
-TIMES = 16  # a vertex is taken; between needles, rounding could shorten paths round and round
+TIMES = 16  # times that a vertex is taken at most: between needles, rounding could shorten paths forever
 
 # What a vertex knows of a triangle in which it may improve a target with the help of the third vertex.
 UPDATE = np.dtype(
@@ -43,7 +43,7 @@ REACHED = np.dtype(
         ("distance", np.float64),
         ("angle", np.float64),
         ("carried", np.float64),  # transport from the source
-        ("taken", np.int64),  # how many times it has told its neighbours
+        ("taken", np.int64),  # how many times it has updated its neighbours
     ],
     align=True,
 )

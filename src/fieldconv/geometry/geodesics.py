@@ -1,4 +1,4 @@
-"""Geodesic discs: for every vertex, who is within a radius, how far, in which direction, and how turned.
+"""Geodesic discs: the vertices within a radius of each vertex, their distance, direction and transport.
 
 The local solver finds *exact* shortest paths on the polyhedron. From each source a wedge of light is sent
 into every incident triangle; triangles are unfolded into the source's plane as the wedge crosses their
@@ -35,7 +35,7 @@ from .front import front_block
 from .mesh import Mesh, MeshError
 from .unfolding import exact_block
 
-SOLVER_VERSION = 9  # part of every cache key: raise it when results change
+SOLVER_VERSION = 10  # part of every cache key: raise it when results change
 
 
 def geodesic_discs(

@@ -141,7 +141,7 @@ def collect(sources: Ints, discs: list[tuple[Ints, Floats, Floats, Floats]]) -> 
 
 
 def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
-    """Drop pairs that the other end does not see; let both ends agree on distance, transport and direction.
+    """Drop pairs that only one end sees; make both ends agree on distance, transport and direction.
 
     Where the other end is not a source, or this one not a wanted target, a pair is left as it is.
     """

@@ -53,8 +53,8 @@ def lowest_eigenpairs(
     Returns
     -------
     (k,) and (n, k) float64, or None
-        None if convergence is slow, or if some eigenvalue came up less often than it should: that one vector
-        finds only one direction of an eigenspace of several, up to rounding, is a weakness of the method.
+        None if convergence is slow, or if an eigenvalue was found less often than it occurs: starting from
+        one vector, the method finds only one direction of an eigenspace of several, up to rounding.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def lowest_eigenpairs(
 
 
 def is_complete(matrix: csc_matrix, values: Floats) -> bool:
-    """Return whether no eigenvalue is missing between these, which ascend from the lowest.
+    """Return whether these are all the lowest eigenvalues, none missing; ``values`` ascend.
 
     By Sylvester's law, as many are below a number as there are negative pivots once it is subtracted.
     """
@@ -119,9 +119,9 @@ def is_complete(matrix: csc_matrix, values: Floats) -> bool:
 def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning, first, last):  # type: ignore[no-untyped-def]
     """Vectors ``first`` + 1 to ``last``, and the tridiagonal matrix that the inverse is between them.
 
-    False if a new one is nothing but rounding, for the others already span an eigenspace. ``leaning[0]``
-    estimates inner products of the newest vector with the others, ``leaning[1]`` those of the
-    one before it.
+    False if a new vector is nothing but rounding, because the others already span an eigenspace.
+    ``leaning[0]`` estimates inner products of the newest vector with the others, ``leaning[1]`` those of
+    the one before it.
     """
     now, past = leaning[0], leaning[1]
     for step in range(first, last):

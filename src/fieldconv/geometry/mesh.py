@@ -33,8 +33,8 @@ class Mesh:
     """A triangle mesh; its arrays are copies, and not to be changed in place.
 
     A mesh may be made of anything that has faces with valid indices, so that `check` can describe it and
-    `repair` can mend it. Whatever measures it (areas, normals, `normalised`, discs) first calls `validate`,
-    which raises `MeshError` if positions are NaN or every face is degenerate.
+    `repair` can mend it. What measures it (areas, normals, `normalised`, discs) first calls `validate`, which
+    raises `MeshError` if positions are NaN or every face is degenerate.
 
     Parameters
     ----------
@@ -69,12 +69,16 @@ class Mesh:
     def __init__(
         self,
         vertices: ArrayLike,
-        faces: ArrayLike | Sequence[Sequence[int]],
+        faces: ArrayLike | Sequence[Sequence[int]] = (),
         name: str = "",
         vertex_colours: ArrayLike | None = None,
         face_colours: ArrayLike | None = None,
         vertex_data: dict[str, Any] | None = None,
     ) -> None:
+        if isinstance(vertices, str | Path):
+            raise TypeError(
+                f"a mesh is made of positions and faces; read a file with Mesh.load({str(vertices)!r})"
+            )
         try:
             positions = np.array(vertices, dtype=np.float64, order="C")
             sizes, corners = _polygons(faces)
@@ -211,7 +215,7 @@ class Mesh:
         return meshcheck.inspect(self.vertices, self.faces)
 
     def repair(self) -> Repair:
-        """Mend what can be mended, and say what was done.
+        """Return a repaired mesh, and what was done to it.
 
         In this order: drops vertices with NaN and their faces; merges boundary vertices at exactly the same
         place, which closes seams, and the ends of edges of no length (where a surface merely touches
@@ -259,7 +263,7 @@ class Mesh:
 
     @cached_property
     def problem(self) -> str | None:
-        """Return why the mesh cannot be measured, in words; None if it can.
+        """The reason why the mesh cannot be measured, in words; None if it can.
 
         Examples
         --------
@@ -276,7 +280,7 @@ class Mesh:
             size = np.abs(self.vertices - self.vertices[0]).max()
         if size >= _LARGEST or 0 < size < _SMALLEST:
             return f"its size, {size:.1e}, is beyond what numbers can square; rescale its vertices"
-        if meshcheck.degenerate(self.vertices, self.faces).all():
+        if meshcheck.all_degenerate(self.vertices, self.faces):
             return "every face is degenerate (no area); check the positions"
         return None
 
@@ -289,7 +293,7 @@ class Mesh:
         """(F, 3) face normals as long as twice the face's area."""
         self.validate()
         a, b, c = self.vertices[self.faces].transpose(1, 0, 2)
-        return np.cross(b - a, c - a)
+        return meshcheck.cross(b - a, c - a)
 
     @cached_property
     def face_areas(self) -> Floats:

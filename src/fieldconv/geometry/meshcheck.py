@@ -18,6 +18,7 @@ Bools = NDArray[np.bool_]
 
 # A face is degenerate when its height is below this part of its longest side: no direction in it is known.
 _FLAT = 1e-12
+_AT_ONCE = 65_536  # faces that are looked at together: more would only take memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +95,15 @@ class MeshReport:
         """What is odd, one phrase each; empty for a clean mesh. A boundary is no problem."""
         c = self.counts
         found = [
-            _plural(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
-            _plural(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
-            _plural(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
-            _plural(c["degenerate_faces"], "degenerate face"),
-            _plural(c["duplicate_faces"], "duplicate face"),
-            _plural(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
-            _plural(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
+            counted(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
+            counted(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
+            counted(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
+            counted(c["degenerate_faces"], "degenerate face"),
+            counted(c["duplicate_faces"], "duplicate face"),
+            counted(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
+            counted(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
             + " (where fans of faces touch)",
-            _plural(c["inconsistent_edges"], "edge") + " between faces oriented differently",
+            counted(c["inconsistent_edges"], "edge") + " between faces oriented differently",
         ]
         found = [phrase for phrase in found if not phrase.startswith("0 ")]
         if not self.orientable:
@@ -116,16 +117,23 @@ class MeshReport:
         """The report in words, one finding per line."""
         loops = "closed (no boundary)"
         if self.boundary_loops:
-            edges = _plural(len(self.boundary_edges), "edge")
-            loops = f"{_plural(self.boundary_loops, 'boundary loop')} ({edges})"
-        size = f"{_plural(self.vertices, 'vertex', 'vertices')}, {_plural(self.faces, 'face')}"
-        return [size, _plural(self.components, "component"), loops, *(self.problems or ["no problems found"])]
+            edges = counted(len(self.boundary_edges), "edge")
+            loops = f"{counted(self.boundary_loops, 'boundary loop')} ({edges})"
+        size = f"{counted(self.vertices, 'vertex', 'vertices')}, {counted(self.faces, 'face')}"
+        return [size, counted(self.components, "component"), loops, *(self.problems or ["no problems found"])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
-def _plural(count: int, singular: str, plural: str = "") -> str:
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "vertex", "vertices"), counted(1200, "face")
+    ('1 vertex', '1,200 faces')
+    """
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
@@ -147,7 +155,7 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
         non_manifold_edges=edges.unique[edges.faces_of > 2],
         non_manifold_vertices=edges.vertices_of_several_fans(),
         inconsistent_edges=inconsistent,
-        orientable=bool(_DoubleCover.of(edges).orientable.all()),
+        orientable=not len(inconsistent) or bool(_DoubleCover.of(edges).orientable.all()),
         inside_out=bool(finite.all()) and not len(inconsistent) and _inward(vertices, edges),
         degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
         duplicate_faces=np.flatnonzero(~_is_first(np.sort(faces, axis=1))),
@@ -159,7 +167,20 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
 
 def _is_first(rows: NDArray[np.float64] | Ints) -> Bools:
     """Whether no earlier row equals each one."""
+    digest = np.sort(_digests(rows))
+    if (digest[1:] != digest[:-1]).all():  # mostly all differ, which is found out far sooner
+        return np.ones(len(rows), dtype=bool)
     return np.asarray(first_equal(rows) == np.arange(len(rows)))
+
+
+def _digests(rows: NDArray[np.float64] | Ints) -> NDArray[np.uint64]:
+    """(n,) a number for each row; equal rows have equal ones."""
+    bits = np.ascontiguousarray(rows + rows.dtype.type(0)).view(np.uint64)  # no negative zeros
+    digest = np.zeros(len(rows), np.uint64)
+    for column in bits.T:
+        digest = (digest ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        digest ^= digest >> np.uint64(29)
+    return digest
 
 
 def _repeats_vertex(faces: Ints) -> Bools:
@@ -169,17 +190,44 @@ def _repeats_vertex(faces: Ints) -> Bools:
 
 def degenerate(vertices: Floats, faces: Ints) -> Bools:
     """(F,) whether a face names a vertex twice or has no area; faces with NaN are not judged."""
+    judged = np.empty(len(faces), dtype=bool)
+    for begin in range(0, len(faces), _AT_ONCE):
+        some = faces[begin : begin + _AT_ONCE]
+        judged[begin : begin + _AT_ONCE] = _some_degenerate(vertices, some)
+    return judged
+
+
+def all_degenerate(vertices: Floats, faces: Ints) -> bool:
+    """Whether no face has an area; looks no further than the first that has."""
+    return all(
+        _some_degenerate(vertices, faces[begin : begin + _AT_ONCE]).all()
+        for begin in range(0, len(faces), _AT_ONCE)
+    )
+
+
+def _some_degenerate(vertices: Floats, faces: Ints) -> Bools:
     sides = _scaled_sides(vertices, faces)
-    doubled = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    doubled = np.linalg.norm(cross(sides[:, 0], sides[:, 1]), axis=1)
     flat = doubled <= _FLAT * (sides**2).sum(axis=2).max(axis=1)
-    finite = np.isfinite(vertices)[faces].all(axis=(1, 2))
+    finite = np.isfinite(vertices[faces]).all(axis=(1, 2))
     judged: Bools = _repeats_vertex(faces) | (flat & finite)
     return judged
 
 
+def cross(a: Floats, b: Floats) -> Floats:
+    """Cross products of rows (n, 3), as numpy.cross gives them, in less time and memory."""
+    product = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    for axis in range(3):
+        one, other = (axis + 1) % 3, (axis + 2) % 3
+        product[..., axis] = a[..., one] * b[..., other]
+        product[..., axis] -= a[..., other] * b[..., one]
+    return product
+
+
 def _scaled_sides(vertices: Floats, faces: Ints) -> Floats:
     """(F, 3, 3) sides from corner i to i + 1, relative to the face's own size: no square overflows."""
-    corners = np.where(np.isfinite(vertices), vertices, 0)[faces] / 2  # halved: nor does a difference
+    corners = vertices[faces]
+    corners = np.where(np.isfinite(corners), corners, 0) / 2  # halved: nor does a difference
     sides = np.roll(corners, -1, axis=1) - corners
     size = np.abs(sides).max(axis=(1, 2), keepdims=True)
     return np.asarray(sides / np.where(size > 0, size, 1))
@@ -192,7 +240,7 @@ def _inward(vertices: Floats, edges: _Edges) -> bool:
     corners = vertices[edges.faces]
     corners = corners / max(np.abs(corners).max(), 1e-300)
     a, b, c = (corners - corners.mean(axis=(0, 1))).transpose(1, 0, 2)
-    volumes = (a * np.cross(b, c)).sum(axis=1)
+    volumes = (a * cross(b, c)).sum(axis=1)
     return bool(volumes.sum() < -1e-9 * np.abs(volumes).sum())
 
 
@@ -215,12 +263,18 @@ class _Edges:
         start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
         self.forward = start < end
         key = np.minimum(start, end) * n_vertices + np.maximum(start, end)
-        unique, self.edge_of, self.faces_of = np.unique(key, return_inverse=True, return_counts=True)
-        self.unique: Ints = np.stack([unique // n_vertices, unique % n_vertices], axis=1).reshape(-1, 2)
+        small = np.int32 if len(key) < 2**31 else np.int64  # half the memory
+        self.order: Ints = np.argsort(key, kind="stable").astype(small)
+        ordered = key[self.order]
         # Neighbours in this order share an edge where `linked`.
-        self.order = np.argsort(self.edge_of, kind="stable")
-        linked = self.edge_of[self.order][1:] == self.edge_of[self.order][:-1]
+        linked = ordered[1:] == ordered[:-1]
         self.left, self.right = self.order[:-1][linked], self.order[1:][linked]
+        begins = np.flatnonzero(np.r_[np.ones(min(len(key), 1), dtype=bool), ~linked])
+        unique = ordered[begins]
+        self.faces_of: Ints = np.diff(begins, append=len(key))
+        self.edge_of = np.empty(len(key), small)
+        self.edge_of[self.order] = np.repeat(np.arange(len(unique), dtype=small), self.faces_of)
+        self.unique: Ints = np.stack([unique // n_vertices, unique % n_vertices], axis=1).reshape(-1, 2)
         forward_count = np.bincount(self.edge_of, self.forward, minlength=len(unique))
         self.disagree = (self.faces_of == 2) & (forward_count != 1)
         self._fan: Ints | None = None
@@ -228,7 +282,7 @@ class _Edges:
     def fans(self) -> Ints:
         """(3F,) number of the fan each corner belongs to: faces around a vertex joined by edges."""
         if self._fan is None:
-            here = np.arange(len(self.edge_of))
+            here = np.arange(len(self.edge_of), dtype=self.order.dtype)
             after = here - here % 3 + (here + 1) % 3
             # The corner of each half-edge at the edge's smaller and at its larger vertex.
             low, high = np.where(self.forward, here, after), np.where(self.forward, after, here)
@@ -237,8 +291,10 @@ class _Edges:
         return self._fan
 
     def vertices_of_several_fans(self) -> Ints:
-        _, first = np.unique(self.fans(), return_index=True)
-        count = np.bincount(self.faces.reshape(-1)[first], minlength=self.n_vertices)
+        fans = self.fans()
+        vertex = np.empty(fans.max(initial=-1) + 1, np.int64)
+        vertex[fans] = self.faces.reshape(-1)
+        count = np.bincount(vertex, minlength=self.n_vertices)
         return np.flatnonzero(count > 1)
 
     def boundary_loops(self) -> int:
@@ -283,13 +339,57 @@ class _DoubleCover:
 
 def _to_turn(cover: _DoubleCover) -> Bools:
     """(F,) whether to turn each face over, of as few as possible, so that all neighbours agree."""
-    as_is, turned = cover.as_is, cover.turned
-    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
-    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
-    turn = cover.orientable & ((stay[as_is] < stay[turned]) | tie)
+    as_is = cover.as_is
+    turn = _fewer_turned(cover)
     for root in _first_faces(as_is, np.flatnonzero(~cover.orientable)):
         turn |= _to_turn_by_path(cover, root)
     return np.asarray(turn)
+
+
+def _fewer_turned(cover: _DoubleCover) -> Bools:
+    """(F,) whether to turn each face over, in parts that can be oriented."""
+    as_is, turned = cover.as_is, cover.turned
+    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
+    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
+    return np.asarray(cover.orientable & ((stay[as_is] < stay[turned]) | tie))
+
+
+def disagreeing(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
+    """(F,) which faces to turn over, so that neighbours agree: as few as possible; and how many cannot agree.
+
+    Closed parts with faces that disagree are turned outward. Parts that cannot be oriented, and those whose
+    faces agree, stay as they are.
+    """
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    directed = np.sort(start * len(vertices) + end)
+    turn = np.zeros(len(faces), dtype=bool)
+    if (directed[1:] != directed[:-1]).all():  # no edge is run along twice in one direction
+        return turn, 0
+    usable = np.flatnonzero(~_repeats_vertex(faces))
+    edges = _Edges(faces[usable], len(vertices))
+    cover = _DoubleCover.of(edges)
+    part = np.unique(np.minimum(cover.as_is, cover.turned), return_inverse=True)[1]
+    odd = np.zeros(part.max(initial=-1) + 1, dtype=bool)
+    odd[part[cover.left[cover.differ]]] = True
+    odd[part[~cover.orientable]] = False
+    cannot = _count(~cover.orientable)
+    if not odd.any():
+        return turn, cannot
+    turn[usable] = _fewer_turned(cover) & odd[part]
+    whole = odd.copy()  # those that are closed
+    whole[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
+    inward = whole & (_volumes(vertices[edges.faces], turn[usable], part, len(odd)) < 0)
+    turn[usable] ^= inward[part]
+    return turn, cannot
+
+
+def _volumes(corners: Floats, turn: Bools, part: Ints, count: int) -> Floats:
+    """(count,) the volume that each closed part encloses, once its faces are turned."""
+    sums = np.stack([np.bincount(part, axis, count) for axis in corners.mean(axis=1).T], axis=1)
+    middle = sums / np.bincount(part, minlength=count)[:, None]
+    a, b, c = (corners - middle[part][:, None]).transpose(1, 0, 2)
+    signed = np.where(turn, -1.0, 1.0) * (a * cross(b, c)).sum(axis=1)
+    return np.asarray(np.bincount(part, signed, count), np.float64)
 
 
 def _first_faces(part: Ints, faces: Ints) -> list[int]:
@@ -382,7 +482,7 @@ def _count(mask: Bools) -> int:
 
 def _plural_text(text: str, count: int) -> str:
     sentence, *nouns = text.split("|")
-    return sentence.format(_plural(count, *nouns))
+    return sentence.format(counted(count, *nouns))
 
 
 def _twins(vertices: Floats, faces: Ints) -> Ints:

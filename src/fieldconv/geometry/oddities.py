@@ -1,4 +1,4 @@
-"""What is odd about a mesh that was used nevertheless, for people who rely on the result."""
+"""Warnings about a mesh that was used although something is odd about it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from .mesh import Mesh
+from .meshcheck import counted
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,21 @@ class Oddities:
         return {**asdict(self), "repairs": list(self.repairs), "repaired": bool(self.repairs)}
 
     def __str__(self) -> str:
-        """Say what is odd; an empty text for a mesh in one piece with nothing wrong."""
+        """Return what is odd in words; an empty text for a mesh in one piece with nothing wrong."""
         found = []
         if self.without_position:
-            found.append(f"{_many(self.without_position, 'vertex', 'vertices')} without a position")
+            found.append(f"{counted(self.without_position, 'vertex', 'vertices')} without a position")
         if self.without_face:
-            found.append(f"{_many(self.without_face, 'vertex', 'vertices')} on no face")
+            found.append(f"{counted(self.without_face, 'vertex', 'vertices')} on no face")
         if self.components != 1:
-            found.append(_many(self.components, "component", "components"))
+            found.append(counted(self.components, "component"))
         if self.repairs:
             found.append(f"repaired: {', '.join(self.repairs)}")
         return "; ".join(found)
 
 
 def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:
-    """Return what is odd about a mesh, of which some things may have been repaired.
+    """Return what is odd about a mesh; ``repairs`` says what was repaired before.
 
     Examples
     --------
@@ -77,7 +78,3 @@ def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:
         components=len(np.unique(part[used])),
         repairs=tuple(repairs),
     )
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"

@@ -107,7 +107,7 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
     positions = _checked(points)
     try:
         local = potpourri3d.PointCloudLocalTriangulation(positions).get_local_triangulation().reshape(-1, 3)
-    except ValueError as error:  # it trips over its own empty result
+    except ValueError as error:  # it fails on its own empty result
         raise MeshError("The points lie on a line or on one another and span no surface.") from error
     faces, seen = np.unique(np.sort(local[local[:, 0] >= 0], axis=1), axis=0, return_counts=True)
     fitted = _fitted_normals(positions)

@@ -1,4 +1,4 @@
-"""Dense maps made better with the eigenfunctions of both shapes."""
+"""Improve a dense map between two shapes with their eigenfunctions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .spectral import Eigenbasis, eigenbasis
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LOWEST, HIGHEST, STEP = 10, 100, 4  # eigenfunctions with which it begins and ends, and more by so many
+LOWEST, HIGHEST, STEP = 10, 100, 4  # eigenfunctions at the beginning, at the end, and added in each step
 SUPPORT = 1500  # vertices on which all but the last map are found
 ROWS = 2**22  # squared distances at a time
 
@@ -84,7 +84,7 @@ def _carried(one: Eigenbasis, two: Eigenbasis, rows: Ints, target: Ints, k: int)
 
 
 def _nearest(points: Floats, places: Floats) -> Ints:
-    """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is quickest."""
+    """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is fastest."""
     squares = (places**2).sum(1)
     step = max(1, ROWS // len(places))
     parts = [

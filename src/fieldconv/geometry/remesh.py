@@ -212,7 +212,7 @@ def _relax(net: Net, reference: Reference, face: Ints, share: Floats, passes: in
 
 
 def even_size(mesh: Mesh, vertices: int) -> float:
-    """Return the edge length of equal triangles that cover the mesh with so many vertices."""
+    """Return the edge length of equal triangles that cover the mesh with ``vertices`` vertices."""
     return float(np.sqrt(mesh.area / (EQUILATERAL * vertices)))
 
 
@@ -236,14 +236,14 @@ def remesh(
     """Cover a surface with other triangles.
 
     Edges are collapsed, split and flipped and vertices moved along the surface, in an order drawn by
-    ``rng``. Holes and rims stay where they are, and so does what hangs together. Parts of the mesh that
+    ``rng``. Holes, rims and connected components stay as they are. Parts of the mesh that
     branch, or face the wrong way, are left out.
 
     Parameters
     ----------
     mesh : Mesh
     vertices : int
-        How many the new mesh has; a few more or less where topology leaves no choice.
+        Of the new mesh; it may have a few more or fewer where the topology requires it.
     rng : numpy.random.Generator
     density : (V,) float, optional
         Wanted edge length at each vertex relative to others; equal by default.
@@ -298,7 +298,7 @@ def remesh(
         _relax(*on, 2)
     for attempt in range(10):
         surplus = count() - vertices
-        if surplus > 0:  # ever less choosy
+        if surplus > 0:  # with every round, less strict
             collapse_edges(net, by_length(), 3.0, 2.0 + 0.5 * attempt, 0.35 - 0.035 * attempt, surplus)
         elif surplus < 0:
             _split(*on, by_length()[::-1], 0.0, -surplus)
@@ -318,7 +318,7 @@ def remesh(
 
 
 def _scaled(size: Floats, mesh: Mesh, vertices: int) -> Floats:
-    """Edge lengths in the given proportions, within limits, that take so many vertices."""
+    """Edge lengths in the given proportions, within limits, that give ``vertices`` vertices."""
     even = even_size(mesh, vertices)
     factor = even / float(np.median(size))
     for _ in range(20):

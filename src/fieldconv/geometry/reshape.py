@@ -1,4 +1,4 @@
-"""Other proportions for a mesh: what a network should not be surprised by when it meets a new source."""
+"""Other proportions for a mesh, for training networks that meet bodies from new sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .spectral import Eigenbasis, eigenbasis
 
 # Copies are kept on disk: raise the version in datasets/base.py when what follows changes.
 SMOOTHING = 0.01  # heat flow, at unit area, after which an arm or a leg has shrunk to its axis
-WAVES = 15  # as many of the slowest waves of the surface say where it becomes thicker or thinner
+WAVES = 15  # number of lowest eigenfunctions that decide where it becomes thicker or thinner
 LIMIT = 0.7  # largest logarithm of a change of thickness
 
 
@@ -35,13 +35,13 @@ def reshaped(
     seed : int, or several
         Decides everything.
     strength : float
-        Factor of both that follow.
+        Factor on both ``thickness`` and ``stretch``.
     thickness : float
         Standard deviation, over the surface, of the logarithm of the factor.
     stretch : float
         Largest logarithm of the stretch along three random perpendicular directions.
     basis : Eigenbasis, optional
-        At unit area, of another pose of the same mesh: it need not be found for each pose then.
+        Eigenbasis at unit area of another pose of the same mesh, so that it is computed only once.
 
     Returns
     -------

@@ -18,11 +18,10 @@ from .._compiled import kernel
 from .distances import grow, length_between, triangles_around
 from .geodesics import geodesic_discs, tangent_frames
 from .mesh import Mesh
+from .numbering import by_position, position_order
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_corners, _grow = triangles_around, grow  # names of before, until tasks/distances.py uses all_distances
 
 
 class Interpolation(NamedTuple):
@@ -48,10 +47,10 @@ def farthest_point_samples(
 ) -> Ints:
     """Choose vertices one by one, each as far as possible from those already chosen.
 
-    The first is the vertex farthest from the centroid, so that the samples do not depend on the numbering,
-    or drawn from ``seed`` if one is given; ties go to the lowest vertex. In the geodesic metric a component
-    without a sample is infinitely far away, so each gets one before any gets its second. Unreferenced
-    vertices are taken only when no others are left.
+    The first is the vertex farthest from the centroid, or drawn from ``seed`` if one is given; ties are
+    decided by position, so that the samples do not depend on the numbering. In the geodesic metric a
+    component without a sample is infinitely far away, so each gets one before any gets its second.
+    Unreferenced vertices are taken only when no others are left.
 
     Parameters
     ----------
@@ -75,6 +74,8 @@ def farthest_point_samples(
     """
     if count < 1:
         raise ValueError(f"The number of samples must be at least 1, not {count}.")
+    numbered = by_position(mesh)
+    mesh = numbered.mesh
     referenced = np.unique(mesh.faces)
     if seed is None:
         centroid = mesh.vertex_areas @ mesh.vertices / mesh.area
@@ -89,13 +90,15 @@ def farthest_point_samples(
     else:
         raise ValueError(f"Unknown metric {metric!r}: choose 'geodesic' or 'euclidean'.")
     spare = np.setdiff1d(np.arange(len(mesh.vertices)), referenced)
-    return np.concatenate([order, spare[: count - usable]])
+    chosen: Ints = numbered.order[np.concatenate([order, spare[: count - usable]])]
+    return chosen
 
 
 def farthest_points(points: ArrayLike, count: int) -> Ints:
     """Choose points one by one, each as far in space as possible from those already chosen.
 
-    The first is the one farthest from their mean, so that the choice does not depend on the numbering.
+    The first is the one farthest from their mean; ties are decided by position, so that the choice does not
+    depend on the numbering.
 
     Parameters
     ----------
@@ -113,10 +116,12 @@ def farthest_points(points: ArrayLike, count: int) -> Ints:
     >>> farthest_points([[0, 0, 0], [1, 0, 0], [9, 0, 0], [4, 0, 0]], 3).tolist()
     [2, 0, 3]
     """
-    points = np.ascontiguousarray(points, np.float64)
-    first = np.linalg.norm(points - points.mean(0), axis=1).argmax()
-    order: Ints = _euclidean_order(points, np.arange(len(points)), first, min(count, len(points)))
-    return order
+    given = np.ascontiguousarray(points, np.float64)
+    number = position_order(given)
+    ordered = given[number]
+    first = np.linalg.norm(ordered - ordered.mean(0), axis=1).argmax()
+    order: Ints = _euclidean_order(ordered, np.arange(len(ordered)), first, min(count, len(ordered)))
+    return number[order]
 
 
 def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, Floats]:

@@ -1,4 +1,4 @@
-"""Any file of a shape: a mesh, or points that are joined to one."""
+"""Read a shape from any file: a mesh, or a point cloud, which is triangulated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .pointcloud import triangulate
 
 
 def load_shape(path: str | Path) -> Mesh:
-    """Return the mesh in a file; points without faces are joined to one by `triangulate`.
+    """Return the mesh in a file; points without faces are triangulated by `triangulate`.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
     shape : Mesh or (V, 3) array
         Any mesh, or the points of a cloud.
     k : int
-        How many; fewer are given if there are fewer vertices. Of several components, each has a zero, and
-        all but one of these zeros are given besides.
+        How many; fewer if there are fewer vertices. Each component has an eigenvalue zero, and all but one of
+        these zeros are returned in addition.
 
     Returns
     -------
@@ -132,11 +132,11 @@ def heat_kernel_signature(
 def local_heat(
     shape: Mesh | ArrayLike | Eigenbasis, dims: int = 8, *, k: int = 128, times: ArrayLike | None = None
 ) -> Floats:
-    """Heat that stays at each point, compared with a plane: 4πt Σ e^{−λt} φ(x)², at short times.
+    """Return the heat that stays at each point, compared with a plane: 4πt Σ e^{−λt} φ(x)², at short times.
 
     About 1 + tK/3 where the Gauss curvature is K, 2 at a straight rim, and more on limbs that heat has gone
-    around. Nothing is divided by what heat does elsewhere: what is farther away than √(8t), or so, does not
-    matter but for the scale of the shape.
+    around. Nothing is divided by a sum over the shape, so what is farther away than about √(8t) matters only
+    through the scale of the shape.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def local_heat(
     >>> from fieldconv.geometry.mesh import Mesh
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
-    >>> local_heat(tetrahedron, times=[10 / (4 * np.pi)]).round(6)[0]  # all heat is even by then
+    >>> local_heat(tetrahedron, times=[10 / (4 * np.pi)]).round(1)[0]  # all heat is even by then
     array([10.])
     """
     basis = _at_unit_area(shape, k)
@@ -313,12 +313,9 @@ def _by_sparse_solvers(matrix: csc_matrix, k: int) -> tuple[Floats, Floats] | No
 
 
 def by_arpack(matrix: csc_matrix, factors: SuperLU, shift: float, k: int) -> tuple[Floats, Floats]:
-    """Return what `lowest_eigenpairs` does, slower, but eigenspaces of several dimensions more surely."""
+    """Return the same as `lowest_eigenpairs`: slower, but more reliable for repeated eigenvalues."""
     inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(matrix.shape[0])
     values, vectors = eigsh(matrix, k, sigma=-shift, OPinv=inverse, v0=start)
     order = np.argsort(values, kind="stable")
     return values[order], vectors[:, order]
-
-
-_operators, _by_arpack = laplacian, by_arpack  # names of before, until benchmarks/eigenfunctions.py changes

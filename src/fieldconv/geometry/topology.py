@@ -1,4 +1,4 @@
-"""What hangs together in a triangle mesh: edges, components, pinched vertices, rims of holes."""
+"""Connectivity of triangle meshes: edges, components, pinched vertices, rims of holes."""
 
 from __future__ import annotations
 

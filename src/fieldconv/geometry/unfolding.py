@@ -27,7 +27,7 @@ NARROWEST = 1e-12  # radians; a narrower wedge is dropped, for the rims of those
 SLACK = 1e-11  # this part of the way from its origin, and
 NOISE = 1e-14  # this part of the way from the source, and of the edge that it crosses
 SHORTER = 1e-13  # part by which a path to a vertex must be shorter to replace another one
-LOOK_BACK = 16  # after so many edges each, light is dropped if it enters a triangle for the second time
+LOOK_BACK = 16  # light is checked after every so many edges: has it entered a triangle for the second time?
 # The most wedges that F triangles in reach may need is a + b F^1.5. Sound meshes of any size need 0.4 F^1.5.
 FREE_WEDGES, WEDGES = 1000, 3.0
 
@@ -74,8 +74,8 @@ TALLY = np.dtype(
         ("wedges", np.int64),
         ("heap", np.int64),
         ("faces", np.int64),  # triangles entered
-        ("allowed", np.float64),  # wedges that so many triangles may need
-        ("edges_only", np.bool_),  # whether they were not enough
+        ("allowed", np.float64),  # wedges that this many triangles may need
+        ("edges_only", np.bool_),  # whether more wedges were needed
     ],
     align=True,
 )

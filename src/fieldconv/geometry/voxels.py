@@ -55,7 +55,7 @@ def _winding(points: Floats, faces: Ints, shape: tuple[int, int, int], shift: fl
 
 @kernel
 def _side(p: Floats, q: Floats, x: float, y: float) -> float:
-    """On which side of the line p q a point lies: exactly opposite for q p, so no ray slips through."""
+    """On which side of the line p q a point lies: exactly opposite for q p, so that no ray is lost."""
     if p[0] < q[0] or (p[0] == q[0] and p[1] < q[1]):
         return float((q[0] - p[0]) * (y - p[1]) - (q[1] - p[1]) * (x - p[0]))
     return -float((p[0] - q[0]) * (y - q[1]) - (p[1] - q[1]) * (x - q[0]))
@@ -210,7 +210,7 @@ def outer_surface(
 
 
 def _shrunk(grown: Mesh, mesh: Mesh, face: Ints, share: Floats, by: float) -> Floats:
-    """The surface moved back by what the solid was grown: straight towards its origin where that is clear."""
+    """The surface moved back by as much as the solid was grown, straight to its origin where possible."""
     foot = (share[:, :, None] * mesh.vertices[mesh.faces[face]]).sum(axis=1)
     way = grown.vertices - foot
     way /= np.linalg.norm(way, axis=1, keepdims=True) + 1e-12
@@ -219,7 +219,7 @@ def _shrunk(grown: Mesh, mesh: Mesh, face: Ints, share: Floats, by: float) -> Fl
 
 
 def _numbers_of(faces: Ints, some: Ints) -> Ints:
-    """Where each of some faces stands among all."""
+    """Row of each of some faces in the array of all faces."""
     if len(some) == len(faces):
         return np.arange(len(faces))
     place = {tuple(face): number for number, face in enumerate(faces.tolist())}

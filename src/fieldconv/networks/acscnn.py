@@ -232,6 +232,9 @@ def _anisotropic(preparation: Preparation) -> Tensors:
     )
     if len(sampling.chosen) < len(mesh.vertices):
         stiffness = _between_samples(stiffness, sampling)
+    else:
+        row, column = preparation.number[stiffness.row], preparation.number[stiffness.column]
+        stiffness = Stiffness(row, column, stiffness.values)
     count = len(sampling.chosen)
     selves = np.arange(count)
     stiffness = summed(  # a sample without faces has its entry, too

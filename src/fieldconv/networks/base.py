@@ -22,6 +22,7 @@ OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
 DENSER = 1.5  # times the samples of training shapes are still like them
+SPARSER = 0.8  # times as many, too
 
 DEEP, DEEPEST = ("blocks", "layers", "depth"), 1000  # fields that say how many layers there are
 
@@ -43,6 +44,8 @@ class NetworkConfig:
         Input features, see `SurfaceSettings`.
     closed : bool
         Close holes and open ends inside, see `SurfaceSettings`.
+    smoothing : float
+        Smooth bumps narrower than this away inside, see `SurfaceSettings`.
     in_channels : int or None
         Number of input features; None for as many as ``features`` has.
     """
@@ -59,6 +62,7 @@ class NetworkConfig:
     samples: int | None = None
     features: str = "xyz"
     closed: bool = False
+    smoothing: float = 0.0
     in_channels: int | None = None
 
     def __post_init__(self) -> None:
@@ -171,19 +175,21 @@ class Network(nn.Module):
         """Return how a mesh is prepared for this network, however dense it is.
 
         A network that learnt on every vertex of its meshes sees at most half as many samples again as they
-        had; denser meshes are sampled, and results are carried back to every vertex.
+        had: denser meshes are sampled, and sparser ones subdivided inside. Results are carried back to the
+        vertices.
 
         Parameters
         ----------
         samples : int, optional
-            Another number of samples.
+            Another number of samples; meshes that have fewer vertices are subdivided inside.
         """
         settings = self.config.surface_settings
         if samples is not None:
-            return replace(settings, samples=samples)
-        if settings.samples is None and self.density is not None:
-            return replace(settings, samples=round(DENSER * self.density))
-        return settings
+            return replace(settings, samples=samples, fewest=samples)
+        if self.density is None:
+            return settings
+        usual = settings.samples or round(DENSER * self.density)
+        return replace(settings, samples=usual, fewest=max(1, round(SPARSER * self.density)))
 
     def forward(self, surface: Surface) -> Tensor:
         """Return (n, outputs) for each sample, or (shapes, outputs) with the head "classification"."""

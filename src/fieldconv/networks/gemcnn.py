@@ -29,7 +29,7 @@ def _ring(preparation: Preparation) -> Tensors:
     are carried by the shortest rotation from the sender's to the receiver's normal.
     """
     mesh, chosen = preparation.mesh, preparation.sampling.chosen
-    owner = np.arange(len(mesh.vertices))
+    owner = preparation.number
     if len(chosen) < len(owner):
         owner = nearest_samples(mesh, chosen, 1)[0][:, 0]
     sides = owner[mesh.faces[:, [0, 1, 1, 2, 2, 0]]].reshape(-1, 2)

@@ -19,7 +19,7 @@ from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.ops import disc_sums
 from fieldconv.ops.direction import polar
 from fieldconv.surface.settings import Solver
-from fieldconv.surface.views import coarse_level
+from fieldconv.surface.views import TWO_LEVELS, coarse_level
 
 STREAMS = 2  # rotation orders 0 and 1, as in all results of the paper
 
@@ -227,11 +227,7 @@ class HSN(FeatureNetwork):
     """
 
     name, Config = "hsn", HSNConfig
-    reads = (
-        "x", "area", "edge_index", "log", "transport", "weight", "radius", "coarse_sample", "coarse_parent",
-        "coarse_carry", "coarse_edge_index", "coarse_edge_log", "coarse_edge_transport", "coarse_edge_weight",
-        "coarse_radius",
-    )  # fmt: skip
+    reads = ("x", "area", *TWO_LEVELS)
     recipe: ClassVar[dict[str, Any]] = {
         "epochs": 50,
         "batch": 1,

@@ -19,10 +19,10 @@ from fieldconv.networks.gathering import seen_by_receiver
 from fieldconv.nn import ScalarHead
 from fieldconv.ops import Geometry, ring_radii
 from fieldconv.surface.settings import Solver
-from fieldconv.surface.views import coarse_level
+from fieldconv.surface.views import TWO_LEVELS, coarse_level
 
 CONTRIBUTORS = 3  # samples that a point of a window reads from, …
-CANDIDATES = 8  # … out of so many that are nearest to it
+CANDIDATES = 8  # … out of this number of nearest ones
 CHUNK = 2**22  # numbers in the windows that a convolution holds at once
 Angular = Literal["directions", "max"]
 
@@ -381,11 +381,7 @@ class MDGCNN(FeatureNetwork):
     """
 
     name, Config = "mdgcnn", MDGCNNConfig
-    reads = (
-        "x", "area", "edge_index", "log", "transport", "weight", "radius", "coarse_sample", "coarse_parent",
-        "coarse_carry", "coarse_edge_index", "coarse_edge_log", "coarse_edge_transport", "coarse_edge_weight",
-        "coarse_radius",
-    )  # fmt: skip
+    reads = ("x", "area", *TWO_LEVELS)
     recipe: ClassVar[dict[str, Any]] = {
         "epochs": 200,
         "batch": 1,

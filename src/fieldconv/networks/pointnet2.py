@@ -55,7 +55,7 @@ class PointNet2Config(NetworkConfig):
     """
 
     network: ClassVar[str] = "pointnet2"
-    operators: ClassVar[tuple[str, ...]] = ("balls",)
+    operators: ClassVar[tuple[str, ...]] = ("nested-balls",)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {"samples": 1024, "features": "xyz"},
         "default": {"samples": 1024, "features": "xyz"},
@@ -277,4 +277,4 @@ def _nearest_centres(
     return torch.from_numpy(index), single(share.ravel())
 
 
-register_operator(Part("balls", ("samples",), _balls))
+register_operator(Part("nested-balls", ("samples",), _balls))

@@ -16,12 +16,16 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
+from fieldconv.geometry.balls import ball_integrals
+from fieldconv.geometry.charts import begin_frames
 from fieldconv.geometry.closing import closed_copy, rim_distances
-from fieldconv.geometry.coarsen import Coarsened, coarsened
+from fieldconv.geometry.coarsen import Resampled, coarsened
+from fieldconv.geometry.damage import smoothed
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.gradient import vertex_gradients
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.numbering import by_position
 from fieldconv.geometry.sampling import farthest_point_samples, interpolation, sample_areas
 from fieldconv.geometry.spectral import (
     Eigenbasis,
@@ -30,16 +34,18 @@ from fieldconv.geometry.spectral import (
     local_heat,
     wave_kernel_signature,
 )
+from fieldconv.geometry.subdivide import subdivided
 from fieldconv.surface.settings import SurfaceSettings
 
 Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
 AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
-SIGNATURES = ("hks", "wks", "heat", "rim")  # computed features: columns of x, no tensors of their own
+SIGNATURES = ("hks", "wks", "heat", "rim", "balls")  # computed features: columns of x, not tensors by name
 FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
+SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
 BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
 SIGNATURE_BASIS = 128  # eigenfunctions of which signatures are made
@@ -47,7 +53,10 @@ MANY = 200_000  # pairs whose exact paths take a second; more cost more than the
 
 
 class Sampling(NamedTuple):
-    """Which vertices are samples, the area of each, and how every vertex reads from them."""
+    """Which vertices are samples, the area of each, and how every vertex reads from them.
+
+    Vertices are those of the mesh that is measured; samples are listed in the order of the given mesh.
+    """
 
     chosen: NDArray[np.int64]
     area: NDArray[np.float64]
@@ -56,11 +65,13 @@ class Sampling(NamedTuple):
     transport: NDArray[np.float64]
 
 
-def _sampled(mesh: Mesh, count: int, neighbours: int, among: Mesh) -> Sampling:
-    """Farthest-point samples, sorted by vertex, of the mesh of which ``mesh`` may be the closed one."""
+def _sampled(
+    mesh: Mesh, count: int, neighbours: int, among: Mesh, order: NDArray[np.int64] | None
+) -> Sampling:
+    """Farthest-point samples of the mesh of which ``mesh`` may be the closed one, sorted by ``order``."""
     # Measured in the order in which they were found, nothing depends on the numbering of vertices.
     found = farthest_point_samples(among, count)
-    place = np.argsort(found)
+    place = np.argsort(found if order is None else order[found])
     index, weight, transport = interpolation(mesh, found, neighbours)
     own = slice(len(among.vertices))
     return Sampling(
@@ -75,6 +86,9 @@ def _sampled(mesh: Mesh, count: int, neighbours: int, among: Mesh) -> Sampling:
 class Preparation:
     """A mesh, scaled to unit area, and what several parts need of it, worked out once.
 
+    Its vertices are numbered by position while they are measured (`fieldconv.geometry.numbering`); samples
+    have the order of the mesh as it was given.
+
     Parameters
     ----------
     mesh : Mesh
@@ -82,44 +96,72 @@ class Preparation:
     """
 
     def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
-        self.given = mesh.normalised()
+        self.original = mesh
+        self.numbered = by_position(mesh)
+        self.given = self._in_given_frames(self.numbered.mesh.normalised())
         self.settings = settings
         self._bases: dict[int, Eigenbasis] = {}
         self._one_at_a_time = Lock()  # signatures are computed on another thread
 
     @cached_property
-    def coarse(self) -> Coarsened | None:
-        """A coarser mesh of a surface that is far denser than its samples; everything is measured on it."""
-        if self.settings.samples is None:
+    def resampled(self) -> Resampled | None:
+        """The mesh that is measured in place of one that is far denser than its samples, or too sparse."""
+        count, samples, fewest = len(self.given.vertices), self.settings.samples, self.settings.fewest
+        if fewest is not None and count < fewest:
+            return subdivided(self.given, SPARSE * (samples or fewest))
+        if samples is None or count <= DENSE * max(FINE * samples, LEAST):
             return None
-        enough = max(FINE * self.settings.samples, LEAST)
-        if len(self.given.vertices) <= DENSE * enough:
-            return None
-        found = coarsened(self.given, enough)
+        found = coarsened(self.given, max(FINE * samples, LEAST))
         return found if len(found.mesh.faces) else None
 
     @cached_property
     def opened(self) -> Mesh:
         """The mesh that is measured, with its holes, at unit area."""
-        return self.given if self.coarse is None else self.coarse.mesh.normalised()
+        mesh = self.given if self.resampled is None else self.resampled.mesh
+        if self.settings.smoothing:
+            mesh = smoothed(mesh, self.settings.smoothing).mesh
+        return mesh if mesh is self.given else mesh.normalised()
 
     @cached_property
     def mesh(self) -> Mesh:
         """The mesh that is measured, at unit area; what closes it are vertices at its end."""
         closed = closed_copy(self.opened) if self.settings.closed else self.opened
-        return self.opened if closed is self.opened else closed.normalised()
+        if closed is self.opened:
+            return closed
+        return (
+            closed.normalised() if self.resampled is not None else self._in_given_frames(closed.normalised())
+        )
+
+    def _in_given_frames(self, mesh: Mesh) -> Mesh:
+        """The same mesh, with the tangent frames that its vertices have in the given numbering."""
+        more = np.zeros(len(mesh.vertices) - len(self.numbered.first_face), np.int64)
+        begin_frames(mesh, np.concatenate([self.numbered.first_face, more]))
+        return mesh
 
     @cached_property
     def sampling(self) -> Sampling:
         mesh, samples = self.mesh, self.settings.samples
         count = len(self.opened.vertices)
         if samples is None or samples >= count:
-            every = np.arange(count)
+            every = np.arange(count) if self.resampled is not None else self.numbered.place
             weight = np.zeros((count, NEIGHBOURS))
             weight[:, 0] = 1.0
-            index = np.repeat(every[:, None], NEIGHBOURS, axis=1)
-            return Sampling(every, mesh.vertex_areas[:count], index, weight, np.zeros((count, NEIGHBOURS)))
-        return _sampled(mesh, samples, NEIGHBOURS, among=self.opened)
+            index = np.repeat(np.argsort(every)[:, None], NEIGHBOURS, axis=1)
+            areas = mesh.vertex_areas[every]
+            return Sampling(every, areas, index, weight, np.zeros((count, NEIGHBOURS)))
+        return _sampled(mesh, samples, NEIGHBOURS, among=self.opened, order=self.order)
+
+    @property
+    def order(self) -> NDArray[np.int64] | None:
+        """(V,) number in the given mesh of each vertex that is measured; None if these are others."""
+        return self.numbered.order if self.resampled is None else None
+
+    @cached_property
+    def number(self) -> NDArray[np.int64]:
+        """(V,) which sample each vertex of the measured mesh is; −1 if it is none."""
+        number = np.full(len(self.mesh.vertices), -1)
+        number[self.sampling.chosen] = np.arange(len(self.sampling.chosen))
+        return number
 
     @cached_property
     def frames(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -160,8 +202,13 @@ class Part:
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
         own = [getattr(settings, name) for name in self.settings]
-        # What is kept of meshes as they are was there before meshes could be closed.
-        return [self.name, self.version, SOLVER_VERSION, own, *(["closed"] if settings.closed else [])]
+        # What is kept of meshes as they are was there before meshes could be closed, smoothed or subdivided.
+        more: list[object] = ["closed"] if settings.closed else []
+        if settings.smoothing:
+            more.append(["smoothing", settings.smoothing])
+        if settings.fewest is not None:
+            more.append(["fewest", settings.fewest])
+        return [self.name, self.version, SOLVER_VERSION, own, *more]
 
 
 def parts_of(settings: SurfaceSettings) -> list[Part]:
@@ -208,15 +255,20 @@ def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors
 
 
 def _samples(preparation: Preparation) -> Tensors:
-    mesh, sampling, coarse = preparation.mesh, preparation.sampling, preparation.coarse
+    mesh, sampling, other = preparation.mesh, preparation.sampling, preparation.resampled
+    numbered = preparation.numbered
     frames, normals = preparation.frames
-    areas = preparation.given.vertex_areas
-    chosen, reads, weight, transport = sampling.chosen, *sampling[2:]
-    if coarse is not None:  # a vertex of the given mesh reads what its place on the coarser one does
-        chosen = coarse.origin[sampling.chosen]
-        place = _places(preparation.given, coarse)
-        turn = _turns(preparation.given, frames[place])
-        reads, weight, transport = reads[place], weight[place], transport[place] + turn[:, None]
+    areas = preparation.given.vertex_areas[numbered.place]
+    # Where each vertex of the given mesh is measured, and which vertex of it each sample is.
+    if other is None:
+        place, chosen = numbered.place, numbered.order[sampling.chosen]
+    else:
+        place = _places(preparation.given, other)[numbered.place]
+        chosen = numbered.order[other.origin[sampling.chosen]]
+    reads, weight, transport = sampling.reads[place], sampling.weight[place], sampling.transport[place]
+    # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
+    if preparation.opened is not preparation.given or numbered.turned:
+        transport = transport + _turns(preparation.original, frames[place])[:, None]
     return {
         "pos": single(mesh.vertices[sampling.chosen]),
         "area": single(sampling.area),
@@ -230,12 +282,12 @@ def _samples(preparation: Preparation) -> Tensors:
     }
 
 
-def _places(mesh: Mesh, coarse: Coarsened) -> NDArray[np.int64]:
-    """(V,) the vertex of the coarser mesh of each vertex; for those on no triangle the nearest in space."""
-    place = coarse.vertex_map.copy()
+def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
+    """(V,) the vertex of the other mesh of each vertex; for those on no triangle the nearest in space."""
+    place = other.vertex_map.copy()
     lost = np.flatnonzero(place < 0)
     if len(lost):
-        place[lost] = cKDTree(coarse.mesh.vertices).query(mesh.vertices[lost])[1]
+        place[lost] = cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
     return place
 
 
@@ -255,10 +307,11 @@ def _coarse(preparation: Preparation) -> Tensors:
     """Discs of twice the radius between a quarter of the samples, and the nearest of these to each sample."""
     mesh, chosen = preparation.mesh, preparation.sampling.chosen
     # The first farthest-point samples of a mesh are the same, however many follow: these are among the fine.
-    sampling = _sampled(mesh, max(1, round(len(chosen) / COARSER)), 1, among=preparation.opened)
+    count = max(1, round(len(chosen) / COARSER))
+    sampling = _sampled(mesh, count, 1, among=preparation.opened, order=preparation.order)
     edges = _disc_edges(preparation, sampling.chosen, sampling.area, 2 * preparation.settings.radius)
     return {
-        "coarse_sample": torch.from_numpy(np.searchsorted(chosen, sampling.chosen)),
+        "coarse_sample": torch.from_numpy(preparation.number[sampling.chosen]),
         "coarse_parent": torch.from_numpy(sampling.reads[chosen, 0]),
         "coarse_carry": unit(sampling.transport[chosen, 0]),
         "coarse_edge_index": edges["edge_index"],
@@ -322,7 +375,7 @@ def _eigenbasis(preparation: Preparation) -> Tensors:
     return {
         "eigenvalues": single(_columns(basis.values[None], count)),
         "eigenfunctions": single(_columns(basis.functions[sampling.chosen], count)),
-        "mass": single(basis.areas if every else sampling.area),
+        "mass": single(basis.areas[sampling.chosen] if every else sampling.area),
     }
 
 
@@ -361,6 +414,10 @@ def _rim(preparation: Preparation) -> Tensors:
     return {"rim": single(np.maximum(0.0, 1.0 - away / preparation.settings.radius)[:, None])}
 
 
+def _balls(preparation: Preparation) -> Tensors:
+    return {"balls": single(ball_integrals(preparation.mesh, preparation.sampling.chosen))}
+
+
 def single(values: NDArray[np.float64]) -> Tensor:
     """Return an array as a contiguous tensor of single precision."""
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
@@ -384,6 +441,7 @@ _PARTS = {
         Part("wks", ("samples",), _wks),
         Part("heat", ("samples",), _heat),
         Part("rim", ("samples", "radius"), _rim),
+        Part("balls", ("samples",), _balls),
         Part("discs", ("samples", "radius", "solver"), _discs),
         Part(
             "coarse",

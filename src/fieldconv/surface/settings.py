@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fieldconv._checked import check_count, check_words
+from fieldconv._checked import check_choices, check_count
 
 Solver = Literal["local", "heat"]
 
-FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1}
+FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1, "balls": 41}
 """What a network may see at a point, and how many numbers each is."""
 TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
@@ -34,7 +34,8 @@ class SurfaceSettings:
     features: str = "xyz"
     """What the network sees at a point: its position (xyz), its normal (normals), the intrinsic heat or wave
     kernel signature (hks, wks), heat after short times, which no distant cut changes (heat), how near a rim
-    is (rim), or several of them (hks+normals)."""
+    is (rim), the shape within balls in space, which no contact changes (balls), or several of them
+    (hks+normals)."""
     solver: Solver = "local"
     """Unfolding of triangles (nearly exact for very many), or the vector heat method (as the paper did)."""
     operators: tuple[str, ...] = ("discs",)
@@ -43,6 +44,11 @@ class SurfaceSettings:
     """Number of eigenfunctions in an eigenbasis."""
     closed: bool = False
     """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
+    smoothing: float = 0.0
+    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area
+    nor paths; 0.02 is right for scans."""
+    fewest: int | None = None
+    """Subdivide meshes inside that have fewer vertices than this; none if not given."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
@@ -51,8 +57,12 @@ class SurfaceSettings:
             raise ValueError(f"radius is {self.radius:g}; give a number up to {LARGEST:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
+        if self.fewest is not None:
+            check_count("fewest", self.fewest, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)
-        check_words(self, solver=("local", "heat"))
+        if not 0 <= self.smoothing <= 0.2:
+            raise ValueError(f"smoothing is {self.smoothing}; give a number from 0 to 0.2")
+        check_choices(self, solver=("local", "heat"))
         feature_columns(self.features)
         object.__setattr__(self, "operators", tuple(self.operators))
 

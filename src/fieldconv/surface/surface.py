@@ -57,7 +57,7 @@ class Surface(Data):  # type: ignore[misc]
     radius : (1,) float32
         ε.
     sample : (n,) int64
-        Vertex of the mesh at each sample.
+        Vertex of the mesh at each sample, or near it where the mesh was subdivided or made coarser inside.
     vertex_sample, vertex_weight, vertex_transport : (V, 4) int64, float32, complex64
         For every vertex of the mesh the samples it reads from, how much, and how turned.
     vertex_area : (V,) float32
@@ -102,6 +102,8 @@ class Surface(Data):  # type: ignore[misc]
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
         closed: bool = False,
+        smoothing: float = 0.0,
+        fewest: int | None = None,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
 
@@ -114,8 +116,8 @@ class Surface(Data):  # type: ignore[misc]
         samples : int, optional
             Number of farthest-point samples; all vertices if not given or not fewer.
         features : str or (V, k) array
-            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", several joined by "+", or one's own
-            per vertex.
+            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", "balls", several joined by "+", or
+            one's own per vertex.
         solver : "local" or "heat"
             Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
         operators : sequence of str
@@ -125,6 +127,10 @@ class Surface(Data):  # type: ignore[misc]
             How many of them an eigenbasis has.
         closed : bool
             Close holes and open ends inside, so that heat, paths and scale hardly notice them.
+        smoothing : float
+            Bumps narrower than this share of the box's diagonal fade inside.
+        fewest : int, optional
+            A mesh that has fewer vertices is subdivided inside; then samples may lie between its vertices.
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(
@@ -142,6 +148,8 @@ class Surface(Data):  # type: ignore[misc]
             tuple(operators),
             eigenfunctions,
             closed,
+            smoothing,
+            fewest,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
         made = make_parts(Preparation(mesh, settings), parts_of(settings))
@@ -300,9 +308,11 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         operators: Sequence[str] = ("discs",),
         eigenfunctions: int = 128,
         closed: bool = False,
+        smoothing: float = 0.0,
+        fewest: int | None = None,
     ) -> None:
         self.settings = SurfaceSettings(
-            radius, samples, features, solver, tuple(operators), eigenfunctions, closed
+            radius, samples, features, solver, tuple(operators), eigenfunctions, closed, smoothing, fewest
         )
 
     def forward(self, data: Mesh | Data) -> Surface:

@@ -16,6 +16,11 @@ from fieldconv.surface.settings import TURNING, feature_columns
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
+TWO_LEVELS = (
+    "edge_index", "log", "transport", "weight", "radius", "coarse_sample", "coarse_parent", "coarse_carry",
+    "coarse_edge_index", "coarse_edge_log", "coarse_edge_transport", "coarse_edge_weight", "coarse_radius",
+)  # fmt: skip
+"""Tensors of the operators "discs" and "coarse", for networks that pool to the coarse level."""
 FAR = "vertex_"  # what begins so leads back to the mesh, and is not needed in training
 
 

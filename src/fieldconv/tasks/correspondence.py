@@ -79,7 +79,7 @@ class Correspondence(LabelTask):
         percent=True,
         caption="Share of points whose match is at most this far from the true one.",
     )
-    shapes_caption = "Points of one colour correspond. Features: hue is absolute, value relative size."
+    shapes_caption = "Points of the same colour correspond. Features are coloured by their size."
     # The paper states no number of epochs for correspondence and matching.
     presets = {  # noqa: RUF012
         "paper": Preset(
@@ -126,15 +126,9 @@ class Correspondence(LabelTask):
         template = folder.attempt(partial(load_mesh, templates[0])) if templates else None
         if len(templates) != 1:
             folder.problems.append(f"{len(templates)} template meshes; expected one, template.obj")
-        items = []
-        for entry in entries:
-            map_path = folder.beside(entry)
-            if map_path is None:
-                expected = entry.path.with_suffix(".txt").relative_to(folder.root).as_posix()
-                folder.problems.append(f"{entry.name}: no vertex map; expected {expected} (or .npy, .csv)")
-            elif template is not None:
-                read = partial(read_map, entry.path, map_path, len(template.vertices), folder.index_base)
-                items.append(Item(entry.name, read, entry.side))
+        count = len(template.vertices) if template is not None else None
+        read = partial(read_map, num_targets=count, base=folder.index_base)
+        items = folder.items_with_targets(entries, read, "vertex map", files=".txt .npy .csv")
         return folder.divided(
             self.name,
             entries,
@@ -157,7 +151,7 @@ class Correspondence(LabelTask):
 
     def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         distances = template_distances(data.template, self.folder or default_folder())
-        everything, shapes, reliability = [], [], Reliability()
+        everything, asked, shapes, reliability = [], [], [], Reliability()
         for surface in follow(data):
             sure, found = at_vertices(surface, network(surface).softmax(1)).max(1)
             predicted, truth = found.numpy(), surface.vertex_y.numpy()
@@ -165,6 +159,7 @@ class Correspondence(LabelTask):
             reliability.add(sure.numpy()[known], (predicted == truth)[known])
             errors = distances[truth[known], predicted[known]]
             everything.append(errors)
+            asked.append(truth[known])
             own = summarise_errors(errors)
             shapes.append(
                 {
@@ -188,6 +183,7 @@ class Correspondence(LabelTask):
             },
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},
+            guesses=_random_vertices(distances, np.concatenate(asked)),
         )
 
     def show(self, found: Prediction) -> list[VertexValues]:
@@ -230,3 +226,24 @@ class Correspondence(LabelTask):
                 for k in range(min(FEATURES, size.shape[1]))
             ]
         return shown
+
+
+def _random_vertices(
+    distances: NDArray[np.floating[Any]], truth: NDArray[np.integer[Any]]
+) -> dict[str, tuple[str, float]]:
+    """Return what a random vertex of the template for each answer would reach, on average.
+
+    Parameters
+    ----------
+    distances : (V, V) floats
+        Between vertices of the template.
+    truth : (n,) ints
+        The right answers.
+    """
+    share = np.bincount(truth, minlength=len(distances)) / max(len(truth), 1)
+    reached = {
+        "within_0.05": share @ (distances <= 0.05).mean(1),
+        "exact": 1 / len(distances),
+        "mean_error": 100 * (share @ distances.mean(1)),
+    }
+    return {key: ("a random vertex", float(value)) for key, value in reached.items()}

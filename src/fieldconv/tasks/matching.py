@@ -132,6 +132,8 @@ class Matching(Task):
         title="Precision and recall",
         x="recall",
         y="precision",
+        percent=True,
+        percent_x=True,
         caption="Mean over test pairs, candidates ranked by descriptor distance.",
     )
     shapes_caption = "Grey to red: how far down the list of nearest descriptors the first right match is."

@@ -115,14 +115,7 @@ class TemplatePoints(Task):
         templates = template_files(folder.root)
         if len(templates) != 1:
             folder.problems.append(f"{len(templates)} template meshes; expected one, template.ply")
-        items = []
-        for entry in entries:
-            beside = folder.beside(entry)
-            if beside is None:
-                expected = entry.path.with_suffix(".npy").relative_to(folder.root).as_posix()
-                folder.problems.append(f"{entry.name}: no positions on the template; expected {expected}")
-            else:
-                items.append(Item(entry.name, partial(_read, entry.path, beside), entry.side))
+        items = folder.items_with_targets(entries, _read, "positions on the template", files=".npy")
         template = partial(_laid_out, templates[0]) if len(templates) == 1 else None
         names = part_names(template()) if template is not None else ()
         return folder.divided(self.name, entries, items, class_names=names, template=template)
@@ -136,7 +129,12 @@ class TemplatePoints(Task):
             collection.template().save(folder / "template.ply")
 
     def outputs(self, data: Any) -> int | None:
-        places = places_of(data.template)
+        return self.named_outputs((), data.template)
+
+    def named_outputs(self, class_names: Sequence[str], template: Mesh | None) -> int | None:
+        if template is None:
+            return None
+        places = places_of(template)
         return places.labels + len(places.anchors)
 
     # Learning

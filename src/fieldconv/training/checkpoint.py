@@ -28,6 +28,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.models import folder_of, shipped
 from fieldconv.networks import network_named
 from fieldconv.networks.base import Network
+from fieldconv.tasks import task_named, task_names
 
 WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"
 STATE = "state.safetensors"
@@ -169,17 +170,20 @@ def _shapes(path: Path) -> dict[str, list[int]]:
 
 
 def _check_names(model: Network, folder: Path) -> None:
-    """Raise CheckpointError if class names or template are not as many as the network's outputs."""
-    count, outputs = len(model.class_names), model.config.outputs
-    if count and model.config.head in ("labels", "classification") and count != outputs:
+    """Raise CheckpointError if class names or template do not fit the number of the network's outputs."""
+    if model.task not in task_names():
+        return
+    named = task_named(model.task).named_outputs(model.class_names, model.template)
+    outputs = model.config.outputs
+    if named is None or named == outputs:
+        return
+    if model.template is None:
         raise CheckpointError(
-            f"{folder / CONFIG} has {count} class names for {outputs} outputs; copy it anew"
+            f"{folder / CONFIG} has {named} class names for {outputs} outputs; copy it anew"
         )
-    if model.template is not None and len(model.template.vertices) != outputs:
-        raise CheckpointError(
-            f"{folder / TEMPLATE} has {len(model.template.vertices)} vertices for {outputs} outputs; copy it "
-            "anew"
-        )
+    raise CheckpointError(
+        f"{folder / TEMPLATE} has {len(model.template.vertices)} vertices for {outputs} outputs; copy it anew"
+    )
 
 
 def _no_weights(folder: Path) -> CheckpointError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,16 @@ from fieldconv.tasks import task_named
 LOOKED_AT = 20  # examples that tell how dense all are
 
 
+def check_network(model: Any) -> None:
+    """Raise TypeError if what should be a network is something else, such as the folder of one."""
+    if not isinstance(model, Network):
+        given = f"fc.load({str(model)[:60]!r})" if isinstance(model, str | Path) else "fc.load(FOLDER)"
+        raise TypeError(f"a network is needed, not {type(model).__name__}; read one with {given}")
+
+
 def check_fit(model: Network, data: Any) -> None:
     """Raise ValueError if the network's outputs are not what the data has as targets."""
+    check_network(model)
     task, kind = task_named(data.task), type(model).__name__
     if model.config.head != task.head:
         raise ValueError(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
+from fieldconv.geometry.numbering import by_position
 from fieldconv.geometry.oddities import oddities
 from fieldconv.geometry.refine import refined
 from fieldconv.geometry.shapefile import load_shape
@@ -22,6 +23,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices, check_rotations
 from fieldconv.tasks import all_tasks, task_named
 from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.training.fit import check_network
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.colours import position_colours
 
@@ -54,20 +56,21 @@ def predict(
     descriptors : bool
         Whether descriptors are wanted, too.
     samples : int, optional
-        Look at so many samples of the shape, instead of as many as the network learnt with.
+        Samples on the shape, instead of as many as the network was trained with.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured mesh, for programs that do not read PLY.
     """
+    check_network(model)
     check_rotations(rotations)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
-    usable, repair = _usable(mesh)
-    found = _predict_usable(model, task, usable, rotations, descriptors, samples)
-    if repair is not None and task.head != "classification":
-        found = _back(found, repair.new_vertex)
-    odd = oddities(mesh, repair.actions if repair is not None else ())
+    usable = _usable(mesh, renumber=task.head != "vectors")
+    found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples)
+    if task.head != "classification":
+        found = _back(found, usable.new_vertex)
+    odd = oddities(mesh, usable.actions)
     found = replace(found, mesh=mesh, input=odd)
     if out is not None:
         about = {"run": model.source, "note": "; ".join(filter(None, (task.note(found), str(odd))))}
@@ -135,7 +138,7 @@ def match(
         Parts may be missing: a vertex of A that arrives elsewhere, more than 0.1 away at unit area, when it
         is mapped to B and back, has no counterpart.
     samples : int, optional
-        Look at so many samples of each shape, instead of as many as the network learnt with.
+        Samples on each shape, instead of as many as the network was trained with.
     refine : bool
         Make the map smooth with the eigenfunctions of both shapes (`fieldconv.geometry.refine`); for whole
         shapes that are nearly isometric.
@@ -144,6 +147,7 @@ def match(
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured meshes.
     """
+    check_network(model)
     task = task_of(model)
     if type(task).correspond is Task.correspond:
         kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]
@@ -153,7 +157,8 @@ def match(
             f"{' or '.join(sorted(able, reverse=True))}"
         )
     meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
-    (one, repair_a), (two, repair_b) = (_usable(mesh) for mesh in meshes)
+    usable_a, usable_b = (_usable(mesh) for mesh in meshes)
+    one, two = usable_a.mesh, usable_b.mesh
     first, second = (_predict_usable(model, task, mesh, 1, True, samples) for mesh in (one, two))
     for found_of, mesh in ((first, meshes[0]), (second, meshes[1])):
         if note := task.note(found_of):
@@ -166,14 +171,12 @@ def match(
         points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
     away = from_itself(one, there, back)
     confidence = np.exp(-away / SURE)
-    if repair_b is not None:
-        there = repair_b.vertex_map[there]
+    there = usable_b.vertex_map[there]
     if partial:
         there = np.where(away > LOST, -1, there)
-    if repair_a is not None:
-        new, lost = repair_a.new_vertex, repair_a.new_vertex < 0
-        there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
-        points = None if points is None else np.where(lost[:, None], np.nan, points[new])
+    new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
+    there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
+    points = None if points is None else np.where(lost[:, None], np.nan, points[new])
     found = Match(there.astype(np.int64), confidence, points)
     if out is not None:
         _write_match(found, meshes, Path(out), also)
@@ -224,13 +227,25 @@ def distinct(names: Iterable[str]) -> list[str]:
     return result
 
 
-def _usable(mesh: Mesh) -> tuple[Mesh, Repair | None]:
-    """A mesh that can be prepared, and what was done if it had to be repaired."""
+def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
+    """A mesh that can be prepared, numbered by position, and what had to be done to it.
+
+    Vectors are told in the tangent frames of the mesh as it is numbered.
+    """
+    if not renumber and mesh.problem is None:
+        every = np.arange(len(mesh.vertices))
+        return Repair(mesh, every, by_position(mesh).actions, every)
+    repair = None
     try:
-        return mesh.validate(), None
+        numbered = by_position(mesh)
     except MeshError:
         repair = mesh.repair()
-        return repair.mesh, repair
+        numbered = by_position(repair.mesh)
+    if repair is None:
+        return Repair(numbered.mesh, numbered.order, numbered.actions, numbered.place)
+    kept, new = repair.vertex_map[numbered.order], repair.new_vertex
+    place = np.where(new < 0, -1, numbered.place[new])
+    return Repair(numbered.mesh, kept, [*repair.actions, *numbered.actions], place)
 
 
 def _predict_usable(

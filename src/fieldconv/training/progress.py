@@ -87,10 +87,10 @@ class TrainingProgress:
         left = (self.epochs - row["epoch"]) * (time.monotonic() - self._began) / max(done, 1)
         parts = [f"epoch {row['epoch']:>{len(str(self.epochs))}}/{self.epochs}", f"loss {row['loss']:.4f}"]
         if self.score is not None:
-            parts.append(f"{self.score.words} {self.score.text(row['score'])}")
+            parts.append(f"{self.score.label} {self.score.text(row['score'])}")
         found = {key: value for key, value in row.items() if key.startswith("validation_")}
         for metric, value in ((metric_of(key, self.known), value) for key, value in found.items()):
-            parts.append(f"{metric.words} {metric.text(value)}")
+            parts.append(f"{metric.label} {metric.text(value)}")
         parts.append(duration(row["seconds"]))
         if row["epoch"] < self.epochs:
             parts.append(f"{duration(left)} left")

@@ -25,7 +25,7 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
 from fieldconv.training.checkpoint import STATE, load, read_config
 from fieldconv.training.finetune import start_from
-from fieldconv.training.fit import adopt, check_fit, divided, prepared_for
+from fieldconv.training.fit import adopt, check_fit, check_network, divided, prepared_for
 from fieldconv.training.lock import only_one
 from fieldconv.training.loop import Fit
 from fieldconv.training.machine import make_fabric, own_randomness, threads_of
@@ -81,6 +81,7 @@ def train(
     list of dict
         For each epoch its number, loss, training score, learning rate, seconds, and validation metrics.
     """
+    check_network(model)
     if not len(data):
         raise ValueError("there is nothing to train on: the data has no examples")
     check_free(out, resume)

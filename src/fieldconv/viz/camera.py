@@ -105,7 +105,7 @@ def guess_up(mesh: Mesh) -> str:
     if above.sum() == 1 and across.sum() == 2:
         return AXES[int(above.argmax())]
     longest = int(size.argmax())
-    return AXES[longest] if longest != 0 and size[longest] > 1.5 * np.delete(size, longest).max() else "y"
+    return AXES[longest] if longest != 0 and size[longest] > 1.3 * np.delete(size, longest).max() else "y"
 
 
 def frame(mesh: Mesh, focus: tuple[int, float] | None) -> tuple[Floats, float]:

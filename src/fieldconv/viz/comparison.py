@@ -184,6 +184,8 @@ def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]
         x=texts.x,
         y=texts.y,
         percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
         limits=(None, (0.0, 1.01) if shares else None),
     )
     return list(figures.save_figure(figure, Path(folder) / "curves"))
@@ -207,7 +209,7 @@ def _logged(log: Mapping[str, Floats], key: str) -> bool:
 def _results(networks: Sequence[Compared]) -> str:
     keys = list(dict.fromkeys(key for n in networks for run in n.runs.values() for key in run.metrics))
     metric = {key: next(r.metric(key) for n in networks for r in n.runs.values()) for key in keys}
-    header = ["network", "runs", *(metric[key].words for key in keys)]
+    header = ["network", "runs", *(metric[key].label for key in keys)]
     header += ["parameters", "ms a step", "memory of a step, MB", "ms to prepare a mesh"]
     rows, marked = [], set()
     for network in networks:
@@ -236,7 +238,14 @@ def _curves(networks: Sequence[Compared]) -> str:
     if not drawn:
         return ""
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in drawn.items()}
-    plot = plots.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent)
+    plot = plots.lines(
+        pairs,
+        x=texts.x,
+        y=texts.y,
+        percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
+    )
     return section(texts.title, plot, texts.caption)
 
 
@@ -266,7 +275,7 @@ def _differences(networks: Sequence[Compared], differences: Sequence[Difference]
         rows.append([f"{found.one} − {found.other}", size, str(found.shapes), chance])
         if found.chance < SURE:
             marked.add((place, 3))
-    inside = table(["pair", f"difference of {judged.words}", "shapes", "chance"], rows, marked=marked)
+    inside = table(["pair", f"difference of {judged.label}", "shapes", "chance"], rows, marked=marked)
     return section("Differences", inside, TEST)
 
 
@@ -295,4 +304,4 @@ def _each_run(networks: Sequence[Compared]) -> str:
         for n in networks
         for seed, run in n.runs.items()
     ]
-    return section("Each run", table(["network", "seed", networks[0].metric.words, "folder"], rows))
+    return section("Each run", table(["network", "seed", networks[0].metric.label, "folder"], rows))

@@ -87,6 +87,8 @@ def lines(
     width: float = COLUMN,
     limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
     percent: bool = False,
+    percent_x: bool = False,
+    diagonal: str = "",
     log: bool = False,
 ) -> Figure:
     """Return a plot of curves, with a band where a spread is given.
@@ -99,8 +101,10 @@ def lines(
         Texts of the axes and above.
     limits : pair of pairs
         Ranges of x and y; None fits the data.
-    percent : bool
-        Whether y is a share, to be shown in percent.
+    percent, percent_x : bool
+        Whether y, and x, is a share, to be shown in percent.
+    diagonal : str
+        What the diagonal from (0, 0) to (1, 1) is called, if it is to be drawn.
     log : bool
         Whether y is logarithmic.
     """
@@ -118,6 +122,8 @@ def lines(
                 axes.fill_between(
                     at, height - spread, height + spread, color=colours[k], alpha=0.18, linewidth=0
                 )
+        if diagonal:
+            axes.plot([0, 1], [0, 1], color="#808a96", linewidth=0.8, linestyle=":", label=_text(diagonal))
         axes.set(xlabel=_text(x), ylabel=_text(y), title=_text(title))
         if limits[0] is not None:
             axes.set_xlim(*limits[0])
@@ -127,7 +133,9 @@ def lines(
             axes.set_yscale("log")
         if percent:
             _percent_ticks(axes.yaxis)
-        if len(curves) > 1:
+        if percent_x:
+            _percent_ticks(axes.xaxis)
+        if len(curves) > 1 or diagonal:
             axes.legend(loc="best")
         return figure
 
@@ -161,7 +169,7 @@ def training_curves(
                     color=colours[k],
                     linestyle=_DASHES[k % 4],
                     marker="o" if len(epoch) == 1 else None,
-                    label=_text(metric_of(name, known).words),
+                    label=_text(metric_of(name, known).label),
                 )
             axis.set(xlabel="epoch", ylabel=label)
             axis.xaxis.get_major_locator().set_params(integer=True)

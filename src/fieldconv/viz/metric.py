@@ -35,7 +35,7 @@ class Metric:
     Examples
     --------
     >>> accuracy = Metric("mean_iou")
-    >>> accuracy.words, accuracy.text(0.9291)
+    >>> accuracy.label, accuracy.text(0.9291)
     ('mean IoU', '92.9 %')
     """
 
@@ -45,12 +45,12 @@ class Metric:
     style: Style = "percent"
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """The name for people: the title, or the key in words.
 
         Examples
         --------
-        >>> Metric("within_0.05").words, Metric("mse", "mean squared error").words
+        >>> Metric("within_0.05").label, Metric("mse", "mean squared error").label
         ('within 0.05', 'mean squared error')
         """
         return self.title or " ".join(_ACRONYMS.get(word, word) for word in self.key.split("_"))
@@ -138,7 +138,7 @@ def metric_of(key: str, known: Mapping[str, Metric] = {}) -> Metric:
     Examples
     --------
     >>> known = {"gap": Metric("gap", "gap in mm", "less", "plain")}
-    >>> metric_of("validation_gap", known).words, metric_of("validation_gap", known).better
+    >>> metric_of("validation_gap", known).label, metric_of("validation_gap", known).better
     ('validation gap in mm', 'less')
     >>> metric_of("median_rank")
     Metric(key='median_rank', title='', better='less', style='plain')
@@ -146,7 +146,7 @@ def metric_of(key: str, known: Mapping[str, Metric] = {}) -> Metric:
     if key in known:
         return known[key]
     if key.startswith(_VALIDATION) and (own := known.get(key.removeprefix(_VALIDATION))) is not None:
-        return Metric(key, f"validation {own.words}", own.better, own.style)
+        return Metric(key, f"validation {own.label}", own.better, own.style)
     if key == "score":  # its name in the training log
         return Metric(key, "training score")
     if key.endswith(_LESS_IS_BETTER):

@@ -43,9 +43,11 @@ def lines(
     x: str,
     y: str,
     percent: bool = False,
+    percent_x: bool = False,
     whole: bool = False,
     log: bool = False,
     limits: tuple[float, float] | None = None,
+    diagonal: str = "",
     colours: Sequence[int] | None = None,
 ) -> str:
     """Return a plot of curves by name.
@@ -56,21 +58,23 @@ def lines(
         Name to (x, y); NaN leaves a gap.
     x, y : str
         Titles of the axes.
-    percent : bool
-        Whether y is a share between 0 and 1, to be shown in percent.
+    percent, percent_x : bool
+        Whether y, and x, is a share between 0 and 1, to be shown in percent.
     whole : bool
         Whether x counts something, such as epochs: ticks are whole numbers.
     log : bool
         Whether y is logarithmic.
     limits : (float, float), optional
         Range of y.
+    diagonal : str
+        What the diagonal from (0, 0) to (1, 1) is called, if it is to be drawn.
     colours : sequence of int, optional
         Number of the colour of each curve; curves of one colour have different dashes. Each curve has its own
         if left out.
     """
     numbers = range(len(curves)) if colours is None else colours
     shown = categorical(max(numbers, default=0) + 1)
-    factor = 100 if percent else 1
+    factor, factor_x = 100 if percent else 1, 100 if percent_x else 1
     data = []
     reach = 1.0
     for k, (name, (at, height)) in enumerate(curves.items()):
@@ -82,13 +86,27 @@ def lines(
                 "type": "scatter",
                 "mode": "lines+markers" if np.isfinite(height).sum() < 3 else "lines",
                 "name": _safe(name),
-                "x": _numbers_of(at),
+                "x": _numbers_of(factor_x * at),
                 "y": _numbers_of(factor * height),
                 "line": {"color": _css(shown[numbers[k]]), "width": 2, "dash": _DASHES[dash % 4]},
                 "hovertemplate": "%{y:.1f} %" if percent else "%{y:.4g}",
             }
         )
+    if diagonal:
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": _safe(diagonal),
+                "x": [0, factor_x],
+                "y": [0, factor],
+                "line": {"color": "rgb(128,138,150)", "width": 1, "dash": "dot"},
+                "hoverinfo": "skip",
+            }
+        )
     across: dict[str, Any] = {"title": {"text": _safe(x)}}
+    if percent_x:
+        across |= {"ticksuffix": " %", "range": [0, 102]}
     if whole:
         across |= {"tick0": 0, "dtick": _whole_step(reach)}
     upright: dict[str, Any] = {"title": {"text": _safe(y)}}
@@ -173,12 +191,12 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
     room = max(high - low, 0.1 * abs(high)) or 1.0
     first, last = low - 0.4 * room, high + 0.4 * room
     first = max(0.0, first) if low >= 0 else first
-    axis: dict[str, Any] = {"title": {"text": _safe(metric.words)}, "range": [first, last]}
+    axis: dict[str, Any] = {"title": {"text": _safe(metric.label)}, "range": [first, last]}
     if percent:
         ticks = [tick for tick in _nice_ticks(first, last) if tick <= 100]
         axis |= _percent_ticks(ticks)
     layout = {"xaxis": axis, "yaxis": {"autorange": "reversed", "type": "category"}}
-    label = f"{metric.words} beside published results"
+    label = f"{metric.label} beside published results"
     return plot([data], layout, height=90 + 27 * len(rows), width=860, label=label)
 
 

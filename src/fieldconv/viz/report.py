@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import count as count_from
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fieldconv.viz import figures, page, plots
+from fieldconv.viz import figures, page, plots, trust
 from fieldconv.viz.figures import epochs_of, split_history
-from fieldconv.viz.metric import Metric, metric_of
+from fieldconv.viz.metric import Metric
 from fieldconv.viz.page import note, section, table
 from fieldconv.viz.run_folder import CurveTexts, Run, RunError, read_run, shape_panels
 from fieldconv.viz.run_pictures import write_shape_pictures
-from fieldconv.viz.uncertainty import FEWEST, majority, mean_interval
+from fieldconv.viz.trust import count
 from fieldconv.viz.viewer import views
 
 Description = Mapping[str, Any] | None
@@ -88,7 +89,7 @@ def compare(
         page.heading(f"Comparison of {len(names)} runs", ", ".join(names)),
         _metrics_side_by_side(groups),
         _training_side_by_side(groups),
-        _results_side_by_side({name: run for group in groups for name, run in group.items()}),
+        _results_side_by_side(groups),
         _differences(groups),
     ]
     html = page.page("Comparison of runs", "\n".join(filter(None, parts)), viewer=False, plotly=True)
@@ -125,7 +126,15 @@ def write_figures(
     for place, (texts, curves) in enumerate(_curves(names).items()):
         pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}
         limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
-        drawn = figures.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent, limits=limits)
+        drawn = figures.lines(
+            pairs,
+            x=texts.x,
+            y=texts.y,
+            percent=texts.percent,
+            percent_x=texts.percent_x,
+            diagonal=texts.diagonal,
+            limits=limits,
+        )
         made[f"curves_{place + 1}" if place else "curves"] = drawn
     written = [
         path for name, figure in made.items() for path in figures.save_figure(figure, Path(folder) / name)
@@ -146,75 +155,29 @@ def _headline(run: Run) -> str:
         return note("This run has not been evaluated: there are no results on test shapes yet.")
     main, *_ = run.metrics
     cards = "".join(_card(run, key, main=key == main) for key in run.metrics)
-    notes = "".join(note(text) for text in _warnings(run))
+    notes = "".join(note(text) for text in trust.remarks(run))
     return section("Results", f'<div class="cards">{cards}</div>{notes}{_published(run)}', _measured_on(run))
 
 
 def _card(run: Run, key: str, *, main: bool) -> str:
     """A number with its interval and what guessing would reach."""
     metric, value = run.metric(key), run.metrics[key]
-    below = []
-    averaged = run.averaged(key)
-    interval = None if averaged is None else mean_interval(*averaged)
-    if interval is not None:
-        below.append(f"{metric.text(interval[0])} to {metric.text(interval[1])}")
-    guess = _guess(run, key)
-    if guess is not None:
-        below.append(f"always “{guess[0]}”: {metric.text(guess[1])}")
+    interval, guess = run.interval(key), run.guess(key)
+    below = [] if interval is None else [f"{metric.text(interval[0])} to {metric.text(interval[1])}"]
+    below += [] if guess is None else [f"{guess[0]}: {metric.text(guess[1])}"]
     lines = "".join(f"<small>{escape(line)}</small>" for line in below)
     return (
-        f'<div class="card{" main" if main else ""}"><span>{escape(metric.words)}</span>'
+        f'<div class="card{" main" if main else ""}"><span>{escape(metric.label)}</span>'
         f"<strong>{metric.text(value)}</strong>{lines}</div>"
     )
 
 
-def _guess(run: Run, key: str) -> tuple[str, float] | None:
-    """Return the most frequent class and how often it is right, if the metric is the accuracy of classes."""
-    counts = run.table("confusion")
-    if counts is None or not counts.sum():
-        return None
-    if not math.isclose(np.trace(counts) / counts.sum(), run.metrics[key], abs_tol=1e-6):
-        return None
-    best, share = majority(counts)
-    return run.class_name(best), share
-
-
 def _measured_on(run: Run) -> str:
     """Say how much was tested, and what the intervals are."""
-    if not run.shapes:
-        return ""
-    vertices = run.vertex_count()
-    amount = _count(len(run.shapes), _what(run)) + (f", {_count(vertices, 'vertex')}" if vertices else "")
-    if len(run.shapes) < FEWEST:
-        return f"Measured on {amount}: too few to say how far these numbers can be trusted."
-    if any(run.averaged(key) is not None for key in run.metrics):
-        return f"Measured on {amount}. Below a number: its 95 % interval over shapes like these."
-    return f"Measured on {amount}."
-
-
-def _what(run: Run) -> str:
-    """Return what was tested: shapes, or pairs of them, whose names have an arrow between."""
-    return "test pair" if all(" → " in str(shape.get("name")) for shape in run.shapes) else "test shape"
-
-
-def _warnings(run: Run) -> Iterator[str]:
-    """Yield what a reader of the numbers should know."""
-    main, *others = run.metrics
-    metric, value = run.metric(main), run.metrics[main]
-    guess = _guess(run, main)
-    if guess is not None and guess[1] >= value:
-        yield f"Always answering “{guess[0]}” would be right at least as often: {metric.text(guess[1])}."
-    curves = {name.casefold() for name in run.curves}
-    better = []
-    for key in others:
-        baseline = key.removesuffix(f"_{main}")
-        known = baseline.casefold() in curves or main == "mean_average_precision"
-        if baseline != key and known and metric.goodness(run.metrics[key]) > metric.goodness(value):
-            better.append(f"{metric_of(baseline).words} {metric.text(run.metrics[key])}")
-    if better:
-        yield f"Simple descriptors do better: {', '.join(better)}; this network {metric.text(value)}."
-    if untested := run.untested():
-        yield f"Not tested, because no test shape has them: {', '.join(untested)}."
+    told = trust.measured_on(run)
+    if told and any(run.interval(key) is not None for key in run.metrics):
+        return f"{told} Below a number: its 95 % interval over shapes like these."
+    return told
 
 
 def _published(run: Run) -> str:
@@ -239,29 +202,18 @@ def _training(run: Run) -> str:
         split_history(run.history, run.known_metrics), ("loss", "share", "score"), strict=True
     ):
         if keys:
-            curves = {run.metric(key).words: (epochs, run.history[key]) for key in keys}
-            drawn.append(plots.lines(curves, x="epoch", y=y, percent=y == "share", whole=True))
+            curves = {run.metric(key).label: (epochs, run.history[key]) for key in keys}
+            title = next(iter(curves)) if len(curves) == 1 else y
+            drawn.append(plots.lines(curves, x="epoch", y=title, percent=y == "share", whole=True))
     seconds = run.history.get("seconds")
     spent = (
-        "" if seconds is None else f"{_count(len(seconds), 'epoch')}, {_duration(float(np.nansum(seconds)))}"
+        "" if seconds is None else f"{count(len(seconds), 'epoch')}, {_duration(float(np.nansum(seconds)))}"
     )
     return section("Training", _side_by_side(drawn), spent) if drawn else ""
 
 
 def _duration(seconds: float) -> str:
-    return _count(round(seconds), "second") if seconds < 120 else f"{seconds / 60:.0f} minutes"
-
-
-def _count(number: int, what: str) -> str:
-    """Return a number of things, in the singular where there is one.
-
-    Examples
-    --------
-    >>> _count(1, "epoch"), _count(1200, "shape"), _count(3, "vertex")
-    ('1 epoch', '1,200 shapes', '3 vertices')
-    """
-    several = "vertices" if what == "vertex" else f"{what}s"
-    return f"{number:,} {what if number == 1 else several}"
+    return count(round(seconds), "second") if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _results(run: Run) -> str:
@@ -301,11 +253,11 @@ def _every_shape(run: Run) -> str:
     else:
         given = {key: value for shape in shapes for key, value in shape.items() if key not in _NO_COLUMNS}
         keys = [key for key, value in given.items() if not isinstance(value, list | dict)]
-        header = ["shape", *(run.metric(key).words for key in keys)]
+        header = ["shape", *(run.metric(key).label for key in keys)]
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
-    one, several = "The test shape", f"All {_count(len(shapes), _what(run))}, worst first"
+    one, several = "The test shape", f"All {count(len(shapes), trust.unit(run))}, worst first"
     return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 
@@ -366,11 +318,38 @@ def _metrics_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
     tasks = list(dict.fromkeys(run.task for run in runs.values()))
     best_first = sorted(runs.items(), key=lambda item: (tasks.index(item[1].task), _main_goodness([item[1]])))
     each = _results_table({name: [run] for name, run in best_first}, metrics)
+    told = "".join(note(text) for text in _told_of_all(runs))
     if len(groups) == len(runs):
-        return section("Results", each, "Best first; the best of each column is bold.")
+        return section("Results", each + told, "Best first; the best of each column is bold.")
     over_seeds = _results_table({_group_name(group): list(group.values()) for group in groups}, metrics)
     caption = "Mean ± standard deviation over runs that differ in their seed only; best first."
-    return section("Results", over_seeds + "<h3>Each run</h3>" + each, caption)
+    return section("Results", over_seeds + told + "<h3>Each run</h3>" + each, caption)
+
+
+def _told_of_all(runs: Mapping[str, Run]) -> list[str]:
+    """Return on how much the runs were measured, and what readers should know of their numbers, once each."""
+    amounts = {name: trust.measured_on(run) for name, run in runs.items() if run.shapes}
+    if len(set(amounts.values())) == 1:
+        first, *_ = amounts.values()
+        told = [first.replace("Measured on", "Each measured on", 1)]
+    else:
+        told = [f"{name}: {text[0].lower()}{text[1:]}" for name, text in amounts.items()]
+        told += ["The runs were tested on different shapes: differences may come from those."] if told else []
+    guesses = {
+        f"Guessing ({how}) reaches {run.metric(key).text(value)} ({run.metric(key).label})."
+        for run in runs.values()
+        for key in list(run.metrics)[:1]
+        if (guess := run.guess(key)) is not None
+        for how, value in [guess]
+    }
+    told += sorted(guesses)
+    said: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        for text in trust.remarks(run, guessing=False):
+            said.setdefault(text, []).append(name)
+    for text, names in said.items():
+        told.append(text if len(names) == len(runs) else f"{', '.join(names)}: {text[0].lower()}{text[1:]}")
+    return told
 
 
 def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metric]) -> str:
@@ -388,7 +367,7 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
             else:
                 row.append(metric.text(found[0] if found else None))
         cells.append(row)
-    header = ["run", "task", *(["runs"] if several else []), *(metric.words for metric in metrics.values())]
+    header = ["run", "task", *(["runs"] if several else []), *(metric.label for metric in metrics.values())]
     first = len(header) - len(metrics)
     marked = set()
     for column, (key, metric) in enumerate(metrics.items(), start=first):
@@ -401,7 +380,7 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
 def _group_name(group: Mapping[str, Run]) -> str:
     """Return the name of a run, or of several that differ in their seed only."""
     first, *others = group
-    return first if not others else f"{first} and {_count(len(others), 'other seed')}"
+    return first if not others else f"{first} and {count(len(others), 'other seed')}"
 
 
 def _training_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
@@ -416,14 +395,20 @@ def _training_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
     return section("Training", _side_by_side(drawn), caption) if drawn else ""
 
 
-def _results_side_by_side(runs: Mapping[str, Run]) -> str:
+def _results_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
+    """Parts, as means over seeds, and curves of every run in the colour of its group."""
     sections = []
-    parts = {name: found for name, run in runs.items() if (found := run.parts()) is not None}
-    named = [names for _, names, _ in parts.values()]
-    if parts and all(names == named[0] for names in named):
-        values = {name: iou for name, (iou, _, _) in parts.items()}
-        sections.append(section("Parts", plots.bars(values, named[0], x="intersection over union")))
-    sections += [_curve_section(texts, curves) for texts, curves in _curves(runs).items()]
+    found = {_group_name(group): [run.parts() for run in group.values()] for group in groups}
+    parts = {name: [own for own in runs if own is not None] for name, runs in found.items()}
+    named = [names for runs in parts.values() for _, names, _ in runs]
+    if named and all(names == named[0] for names in named):
+        values = {name: np.mean([iou for iou, _, _ in own], axis=0) for name, own in parts.items() if own}
+        caption = "Means over seeds." if any(len(own) > 1 for own in parts.values()) else ""
+        drawn = plots.bars(values, named[0], x="intersection over union")
+        sections.append(section("Parts", drawn, caption))
+    runs = {name: run for group in groups for name, run in group.items()}
+    colour_of = {name: place for place, group in enumerate(groups) for name in group}
+    sections += [_curve_section(texts, curves, colour_of) for texts, curves in _curves(runs).items()]
     return "".join(sections)
 
 
@@ -467,7 +452,7 @@ def _shared_columns(runs: Mapping[str, Run]) -> dict[str, tuple[str, bool]]:
     for run in runs.values():
         losses, shares, others = split_history(run.history, run.known_metrics)
         for key in (*losses, *shares, *others):
-            seen.setdefault(key, []).append((run.metric(key).words, key in shares))
+            seen.setdefault(key, []).append((run.metric(key).label, key in shares))
     return {
         key: (found[0][0], all(percent for _, percent in found))
         for key, found in seen.items()
@@ -488,10 +473,26 @@ def _distinct(runs: Sequence[Run]) -> list[str]:
 # --- pieces of HTML; everything that comes from files is escaped here
 
 
-def _curve_section(texts: CurveTexts, curves: Mapping[str, Any]) -> str:
+def _curve_section(
+    texts: CurveTexts, curves: Mapping[str, Any], colour_of: Mapping[str, int] | None = None
+) -> str:
+    """A plot of curves; those of runs in the colours of their group, baselines in further ones."""
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}
     limits = (0, 1.02) if _are_shares(curves) else None
-    drawn = plots.lines(pairs, x=texts.x, y=texts.y, percent=texts.percent, limits=limits)
+    colours = None
+    if colour_of is not None:
+        further = count_from(max(colour_of.values()) + 1)
+        colours = [colour_of[name] if name in colour_of else next(further) for name in pairs]
+    drawn = plots.lines(
+        pairs,
+        x=texts.x,
+        y=texts.y,
+        percent=texts.percent,
+        percent_x=texts.percent_x,
+        diagonal=texts.diagonal,
+        limits=limits,
+        colours=colours,
+    )
     return section(texts.title, drawn, texts.caption)
 
 

@@ -10,8 +10,9 @@ Whatever is missing is left out of the page.
     One row per epoch under a line of names. ``epoch`` is the x axis.
 ``evaluation/metrics.json``
     ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion`` and ``iou`` are drawn), ``curves``
-    (name to rows of x, y), ``shapes`` (``name`` and own numbers of each test shape; ``note``: a text about
-    it; ``order``: a number that is larger for better results) and ``description``, see `Run.description`.
+    (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``shapes``
+    (``name`` and own numbers of each test shape; ``note``: a text about it; ``order``: a number that is
+    larger for better results) and ``description``, see `Run.description`.
 ``evaluation/shapes/<number>.ply``
     Best and worst test shapes with values at their vertices (`fieldconv.viz.values`); <number> is the place
     in ``shapes``. The other mesh of a pair is ``<number>-model.ply``.
@@ -39,6 +40,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz.arrange import DESCRIPTORS
 from fieldconv.viz.metric import Metric, metric_of
 from fieldconv.viz.panels import Panel, magnitude
+from fieldconv.viz.uncertainty import majority, mean_interval
 from fieldconv.viz.values import VertexValues, colouring, read_shape
 
 Floats = NDArray[np.float64]
@@ -59,6 +61,8 @@ class CurveTexts:
     x: str = ""
     y: str = ""
     percent: bool = False
+    percent_x: bool = False
+    diagonal: str = ""
     caption: str = ""
 
 
@@ -183,7 +187,7 @@ class Run:
         key = self.rank_by
         if key is None or not _is_number(shape.get(key)):
             return ""
-        return f"{self.metric(key).words} {self.metric(key).text(shape[key])}"
+        return f"{self.metric(key).label} {self.metric(key).text(shape[key])}"
 
     @cached_property
     def benchmark(self) -> Benchmark | None:
@@ -262,6 +266,24 @@ class Run:
             if weights.all() and math.isclose(np.average(values, weights=weights), value, rel_tol=1e-6):
                 return values, weights
         return None
+
+    def interval(self, key: str) -> tuple[float, float] | None:
+        """Return the 95 % interval of a metric over shapes like the tested ones, if it can be told."""
+        averaged = self.averaged(key)
+        return None if averaged is None else mean_interval(*averaged)
+
+    def guess(self, key: str) -> tuple[str, float] | None:
+        """Return a way to guess and what it reaches: as the evaluation says, or the commonest class."""
+        given = (self.evaluation.get("guesses") or {}).get(key)
+        if given is not None:
+            return str(given[0]), float(given[1])
+        counts = self.table("confusion")
+        if counts is None or not counts.sum():
+            return None
+        if not math.isclose(np.trace(counts) / counts.sum(), self.metrics[key], abs_tol=1e-6):
+            return None
+        best, share = majority(counts)
+        return f"always “{self.class_name(best)}”", share
 
     def class_name(self, number: int) -> str:
         """Return the name of a class, or its number if it has none."""

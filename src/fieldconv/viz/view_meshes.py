@@ -18,6 +18,8 @@ from fieldconv.viz.viewer import write_page
 
 Files = Path | Sequence[Path] | None
 
+MOST_NAMES = 4  # in the title of a page
+
 
 def view(
     meshes: Sequence[Path],
@@ -92,7 +94,8 @@ def view(
         files = {"labels": labels, "scalar": scalar, "error": error, "field": field, "map": map}
         panels = _panels(loaded, files, list(shown or (Shown() for _ in meshes)), kept, template)
         caption = ""
-    title = ", ".join(dict.fromkeys(mesh.name for mesh in loaded))
+    names = list(dict.fromkeys(mesh.name for mesh in loaded))
+    title = ", ".join(names) if len(names) <= MOST_NAMES else f"{len(loaded)} shapes"
     up = up or read_about(meshes[0]).get("up")
     if png is not None:
         from fieldconv.viz.picture import write_picture

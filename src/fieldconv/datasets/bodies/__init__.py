@@ -78,7 +78,7 @@ def make_body(
     ImportError
         If anny is not installed.
     ValueError
-        If there cannot be so many vertices.
+        If the mesh cannot have that number of vertices.
 
     Examples
     --------

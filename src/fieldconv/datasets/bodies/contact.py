@@ -65,7 +65,7 @@ def depth(points: Floats, faces: Ints, fine: Ints, every: int = 5) -> float:
     fine : (V,) int64
         Finer part of each vertex.
     every : int
-        Every so many vertices are looked at.
+        Only every ``every``-th vertex is looked at.
     """
     normals = vertex_normals(points, faces)[::every]
     points, group = points[::every], _GROUP_OF_FINE[fine[::every]]

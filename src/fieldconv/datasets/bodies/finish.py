@@ -18,7 +18,7 @@ from .rig import UP
 
 Rng = np.random.Generator
 FEWEST, MOST, USUAL = 700, 50_000, 5_000  # vertices
-RAW_VERTICES = 6_000  # so many at least are needed for a lattice that catches fingers
+RAW_VERTICES = 6_000  # at least this many are needed for a lattice that resolves fingers
 LATTICE_VERTICES = 9.0  # per square cell of a surface on the lattice
 
 

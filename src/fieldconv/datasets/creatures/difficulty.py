@@ -87,7 +87,7 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
 
 
 def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Array]:
-    """Do the damage to a posed mesh; return it and the rest positions of the vertices that are left."""
+    """Damage a posed mesh; return it and the rest positions of the vertices that are left."""
     if difficulty.holes:
         done = damage.holes(mesh, rng, difficulty.holes, pieces=1.0)
         mesh, rest = done.mesh, rest[done.nearest]

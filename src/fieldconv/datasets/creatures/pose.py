@@ -143,7 +143,7 @@ def _chain(skeleton: Skeleton, joints: Array, turns: Array) -> tuple[Array, Arra
 
 
 def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
-    """How deep each pair of bones that do not share a joint is in one another, 0 where apart."""
+    """Depth by which two bones that share no joint intersect, for each pair; 0 where they are apart."""
     s = np.linspace(0, 1, 5)
     axis = _rotate(rotation, skeleton.along * skeleton.length[:, None])
     points = place[:, None] + s[:, None] * axis[:, None]
@@ -153,7 +153,7 @@ def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
 
 
 def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, strength: float) -> Array:
-    """Draw poses, each gentler than the last, until no two limbs are deeper in one another than at rest."""
+    """Draw poses, each gentler than the last, until no two limbs intersect more deeply than at rest."""
     still = np.zeros((len(skeleton), 4))
     still[:, 0] = 1
     allowed = _depth(skeleton, *_chain(skeleton, joints, still)) + 0.25 * skeleton.radii.min(axis=1)

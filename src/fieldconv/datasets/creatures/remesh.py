@@ -137,7 +137,7 @@ def longest_edge(solid: Solid, points: Array) -> Array:
 
 
 def _sizes(length: float, longest: Array, uneven: Array) -> Array:
-    """Wanted edge lengths; thin parts allow no great ones, however uneven."""
+    """Wanted edge lengths; thin parts get short ones, however uneven the mesh is."""
     return np.asarray(np.minimum(length * uneven, longest * np.minimum(uneven, 1.2)))
 
 
@@ -246,7 +246,7 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     for attempt in range(10):
         resize()
         surplus = count() - vertices
-        if surplus > 0:  # ever less choosy
+        if surplus > 0:  # with every round, less strict
             collapse_edges(net, sorted_edges(), 3.0, 2.0 + 0.2 * attempt, 0.4 - 0.03 * attempt, surplus)
         elif surplus < 0:
             split_edges(net, solid, sorted_edges()[::-1], 0.0, -surplus)

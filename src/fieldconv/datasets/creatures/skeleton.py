@@ -51,7 +51,7 @@ class Bone:
     swell : relative thickening half-way, as of a muscle.
     blend : how far the bone melts into its parent.
     turns : (axis, least, most) of each rotation the joint allows, in degrees.
-    follows : whether the joint bends much as the one before it, as along a tail.
+    follows : whether the joint bends in much the same way as the one before it, as along a tail.
     """
 
     name: str

@@ -34,7 +34,7 @@ class Solid(NamedTuple):
     radii: Array
     swell: Array
     blend: Array
-    girth: Array  # mean radius half-way; the stout are counted less stout, so that they stay round
+    girth: Array  # mean radius half-way; reduced for thick bones, so that they stay round
     bound: Array  # radius of a ball about the middle that holds the bone
 
 

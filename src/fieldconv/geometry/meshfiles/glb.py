@@ -76,12 +76,6 @@ def _check(scene: dict[str, Any], size: int) -> None:
         )
 
 
-def _vertices(primitive: dict[str, Any], counts: list[int]) -> int:
-    """As many as it has, or as many as its faces name."""
-    own: int = counts[primitive["attributes"]["POSITION"]]
-    return max(own, counts[primitive["indices"]]) if "indices" in primitive else own
-
-
 def _without_looks(scene: dict[str, Any], rest: bytes) -> bytes:
     """The same file without materials and pictures, which would be read and joined as well."""
     for key in LOOKS:

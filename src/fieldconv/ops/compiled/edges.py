@@ -40,7 +40,7 @@ class Edges:
     longest: int  # edges of the busiest receiver
 
     def receiver_blocks(self, blocks: int) -> list[tuple[int, int]]:
-        """Return at most so many ranges of receivers, with about equally many edges in each."""
+        """Return at most ``blocks`` ranges of receivers, with about equally many edges in each."""
         starts = self.offsets[:: self.bands]
         receivers = len(starts) - 1
         cuts = np.searchsorted(starts, np.linspace(0, starts[-1], blocks + 1)[1:-1])

@@ -29,6 +29,7 @@ def fit_temperature(scores: Tensor, target: Tensor) -> float:
 
     Examples
     --------
+    >>> import torch
     >>> scores = torch.tensor([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
     >>> temperature = fit_temperature(scores, torch.tensor([0, 0, 0, 1]))
     >>> round(torch.softmax(scores[0] / temperature, 0)[0].item(), 4)  # right in three of four cases

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
+    from fieldconv.viz.run_folder import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +23,18 @@ class Curves:
     title, caption : str
     x, y : str
         What the axes are.
-    percent : bool
-        Whether y is a share, shown in percent.
+    percent, percent_x : bool
+        Whether y, and x, is a share, shown in percent.
+    diagonal : str
+        What the diagonal y = x means, if it is to be drawn.
     """
 
     title: str
     x: str
     y: str
     percent: bool = False
+    percent_x: bool = False
+    diagonal: str = ""
     caption: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,6 +58,9 @@ class Evaluation:
         Confusion matrices and what else is not a single number.
     curves : dict of str to (k, 2) arrays
         Curves by name: x, y.
+    guesses : dict of str to (str, float)
+        For metrics: a way to guess, such as "a random vertex", and what it reaches. Of tasks with a table
+        ``confusion``, the commonest class is known without.
     class_names : tuple of str
     rotations : int
         Orientations of each shape over which the network was averaged.
@@ -67,6 +75,7 @@ class Evaluation:
     shapes: list[dict[str, Any]]
     tables: dict[str, NDArray[Any]] = field(default_factory=dict)
     curves: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    guesses: dict[str, tuple[str, float]] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
     rotations: int = 1
     description: dict[str, Any] = field(default_factory=dict)
@@ -82,25 +91,28 @@ class Evaluation:
         return show_report(self.folder, self.to_dict(), height=height)
 
     def _repr_html_(self) -> str:
-        from fieldconv.viz.metric import Metric, metric_of
         from fieldconv.viz.notebook import table
+        from fieldconv.viz.trust import beside, remarks
 
-        known = {key: Metric.from_dict(key, own) for key, own in self.description.get("metrics", {}).items()}
-        numbers = {key: (metric_of(key, known), value) for key, value in self.metrics.items()}
-        rows = {metric.words: metric.text(value) for metric, value in numbers.values()}
-        return table(rows, caption=f"{self.task.capitalize()}, {self.measured_on()}")
+        run = self.as_run()
+        rows = {}
+        for key, value in self.metrics.items():
+            told = beside(run, key)
+            rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({told})" if told else "")
+        known = " ".join((self.measured_on(), *remarks(run)))
+        return table(rows, caption=f"{self.task.capitalize()}: {known[0].lower()}{known[1:]}")
+
+    def as_run(self) -> Run:
+        """Return the evaluation as reports read it from a run's folder."""
+        from fieldconv.viz.run_folder import Run
+
+        return Run(self.folder or Path(), evaluation=self.to_dict(), description=self.description)
 
     def measured_on(self) -> str:
         """Return on how much the numbers were measured, and whether that is too little to trust them."""
-        from fieldconv.viz.uncertainty import FEWEST
+        from fieldconv.viz.trust import measured_on
 
-        count = len(self.shapes)
-        pairs = all(" → " in str(shape.get("name")) for shape in self.shapes)
-        amount = f"measured on {count:,} test {'pair' if pairs else 'shape'}{'s' * (count != 1)}"
-        vertices = [int(shape["vertices"]) for shape in self.shapes if "vertices" in shape]
-        if vertices and len(vertices) == count:
-            amount += f", {sum(vertices):,} vertices"
-        return amount + (": too few to say how far to trust it." if count < FEWEST else ".")
+        return measured_on(self.as_run())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; NaN as None."""
@@ -108,6 +120,7 @@ class Evaluation:
             "task": self.task,
             "metrics": {key: _plain(value) for key, value in self.metrics.items()},
             "rotations": self.rotations,
+            "guesses": {key: [how, _plain(value)] for key, (how, value) in self.guesses.items()},
             "class_names": list(self.class_names),
             "description": self.description,
             "tables": {key: _plain(value) for key, value in self.tables.items()},

@@ -26,7 +26,9 @@ RELIABILITY = Curves(
     x="confidence",
     y="right answers",
     percent=True,
-    caption="Share of answers that are right, by their confidence; if that is honest, the diagonal.",
+    percent_x=True,
+    diagonal="as sure as right",
+    caption="How often answers of each confidence are right; confidence to be trusted follows the diagonal.",
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
-from fieldconv._checked import check_words, checked, field_types
+from fieldconv._checked import check_choices, checked, field_types
 
 Optimiser = Literal["adam", "adamw"]
 Schedule = Literal["constant", "one_cycle", "steps"]
@@ -73,7 +73,7 @@ class TrainingConfig:
     """Decides everything random: two runs with one seed on one machine are identical."""
 
     def __post_init__(self) -> None:
-        check_words(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
+        check_choices(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
         for name in ("epochs", "batch", "drop_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 1 up")
@@ -149,7 +149,7 @@ class Preset:
     like: str = ""
 
     def radius_for(self, vertices: int) -> float:
-        """Return the radius for meshes of so many vertices: larger if they are coarser than those meant.
+        """Return the radius for meshes of ``vertices`` vertices: larger the coarser they are.
 
         Examples
         --------

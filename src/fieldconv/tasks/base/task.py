@@ -249,6 +249,12 @@ class Task:
         """Return how many outputs the network must have for a dataset; None if that is free."""
         return self.default_outputs
 
+    def named_outputs(self, class_names: Sequence[str], template: Mesh | None) -> int | None:
+        """Return how many outputs the names or template of a checkpoint stand for; None if any number."""
+        if template is not None:
+            return len(template.vertices)
+        return len(class_names) or None
+
     # Learning
 
     def size(self, example: Any) -> int:

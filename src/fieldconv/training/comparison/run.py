@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldconv._memory import keep_freed_memory
-from fieldconv.datasets.folder import detect_benchmark, guess_task
+from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
 from fieldconv.tasks import task_named
 from fieldconv.training.batches import steps_per_epoch
 from fieldconv.training.checkpoint import STATE
@@ -158,7 +158,7 @@ def _run_all(
                 main, value = next(iter(result.metrics.items()))
                 known = {metric.key: metric for metric in task_named(run.settings.task).metrics}
                 metric = metric_of(main, known)
-                progress.say(f"{run.folder}: {metric.words} {metric.text(value)}")
+                progress.say(f"{run.folder}: {metric.label} {metric.text(value)}")
         progress.reached(before + every * epoch_seconds)
     return failed
 
@@ -175,7 +175,7 @@ def _opened(settings: RunSettings, part: Any, model: Any = None) -> Any:
 
 
 def _within(run: PlannedRun, seconds: float, an_epoch: float) -> PlannedRun:
-    """As many epochs as fit into so many seconds, at least one."""
+    """Return the run with as many epochs as fit into a number of seconds, at least one."""
     return replace(run, settings=with_epochs(run.settings, max(1, int(seconds / an_epoch))))
 
 

@@ -1,0 +1,148 @@
+"""Whether a trained network says the same of one shape at every density: 700 to 100,000 vertices.
+
+    python benchmarks/density.py RUN                   # a segmentation network, on creatures it has not seen
+    python benchmarks/density.py RUN --kind anew       # the creatures are triangulated anew at each density
+    python benchmarks/density.py RUN --meshes a.ply …  # on other meshes, decimated and subdivided
+
+Creatures of 700 vertices are subdivided, so that the shape stays exactly what it is, or made anew. Each is
+predicted at every density. Scores are read, interpolated within triangles, at 20,000 points all over the
+densest mesh, and the labels of every density are compared with those of the densest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from fieldconv import FCNet, Mesh
+from fieldconv._io import atomic_path
+from fieldconv.datasets.creatures import make_creature
+from fieldconv.geometry.damage import decimated
+from fieldconv.geometry.subdivide import subdivided
+from fieldconv.training import predict
+from robustness import SPECIES
+
+RESULT = Path(__file__).parent / "results" / "robustness"
+DENSITIES = (700, 2000, 5000, 20_000, 100_000)
+POINTS = 20_000
+SEED = 3_000_000  # of test creatures of another set than those that are measured elsewhere
+
+
+def creatures(kind: str) -> Iterator[tuple[str, dict[int, Mesh]]]:
+    """(name, mesh at each density) of one creature of each species."""
+    for number, species in enumerate(SPECIES):
+        made = {n: make_creature(species, SEED + number, vertices=min(n, 50_000)).mesh for n in DENSITIES}
+        if kind == "subdivided":
+            yield species, {n: subdivided(made[DENSITIES[0]], n).mesh for n in DENSITIES}
+        else:  # the densest are 50,000, subdivided
+            yield species, {n: subdivided(mesh, n).mesh for n, mesh in made.items()}
+
+
+def given(paths: list[Path]) -> Iterator[tuple[str, dict[int, Mesh]]]:
+    """(name, mesh at each density): fewer vertices by collapsing edges, more by splitting them."""
+    for path in paths:
+        mesh = Mesh.load(path).repair().mesh
+        count = len(mesh.vertices)
+        yield (
+            path.stem,
+            {n: decimated(mesh, n).mesh if n < count else subdivided(mesh, n).mesh for n in DENSITIES},
+        )
+
+
+def read(mesh: Mesh, scores: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n, k) scores at points in space, interpolated in the nearest triangle at a nearby vertex."""
+    near = cKDTree(mesh.vertices).query(points, 3)[1]
+    order = np.argsort(mesh.faces.ravel(), kind="stable")
+    first = np.searchsorted(mesh.faces.ravel()[order], np.arange(len(mesh.vertices) + 1))
+    best = np.full(len(points), np.inf)
+    found = np.zeros((len(points), scores.shape[1]))
+    for k in range(near.shape[1]):
+        begin, number = first[near[:, k]], first[near[:, k] + 1] - first[near[:, k]]
+        for step in range(int(number.max())):
+            rows = np.flatnonzero(number > step)
+            corner = mesh.faces[order[begin[rows] + step] // 3]
+            weight = in_triangle(points[rows], mesh.vertices[corner])
+            away = np.linalg.norm((weight[:, :, None] * mesh.vertices[corner]).sum(1) - points[rows], axis=1)
+            better = away < best[rows]
+            best[rows[better]] = away[better]
+            found[rows[better]] = (weight[:, :, None] * scores[corner]).sum(1)[better]
+    return found
+
+
+def in_triangle(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """(n, 3) barycentric coordinates of the projection of each point, clipped into its triangle."""
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    normal = np.cross(b - a, c - a)
+    square = np.maximum((normal**2).sum(1), 1e-300)
+    v = (np.cross(points - a, c - a) * normal).sum(1) / square
+    w = (np.cross(b - a, points - a) * normal).sum(1) / square
+    weight = np.clip(np.stack([1 - v - w, v, w], 1), 0, None)
+    return weight / np.maximum(weight.sum(1, keepdims=True), 1e-300)
+
+
+def spread(mesh: Mesh, count: int) -> np.ndarray:
+    """(count, 3) random points, evenly over the surface."""
+    rng = np.random.default_rng(0)
+    corners = mesh.vertices[mesh.faces]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    face = rng.choice(len(area), count, p=area / area.sum())
+    return (rng.dirichlet(np.ones(3), count)[:, :, None] * corners[face]).sum(1)
+
+
+def measure(
+    network: FCNet, shapes: Iterator[tuple[str, dict[int, Mesh]]], samples: int | None
+) -> list[dict[str, Any]]:
+    rows = []
+    for name, meshes in shapes:
+        points = spread(meshes[DENSITIES[-1]], POINTS)
+        labels, seconds = {}, {}
+        for density, mesh in meshes.items():
+            began = time.process_time()
+            scores = predict(network, mesh, samples=samples).scores
+            seconds[density] = round(time.process_time() - began, 2)
+            labels[density] = read(mesh, np.asarray(scores), points).argmax(1)
+        last = labels[DENSITIES[-1]]
+        rows.append(
+            {
+                "shape": name,
+                "vertices": {density: len(mesh.vertices) for density, mesh in meshes.items()},
+                "agreement": {d: round(float((one == last).mean()), 4) for d, one in labels.items()},
+                "processor_seconds": seconds,
+            }
+        )
+        print(name, rows[-1]["agreement"], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="folder of a trained segmentation network")
+    parser.add_argument("--kind", choices=("subdivided", "anew"), default="subdivided")
+    parser.add_argument("--meshes", type=Path, nargs="+", help="instead of creatures")
+    parser.add_argument("--samples", type=int, help="as of `predict`")
+    options = parser.parse_args()
+    shapes = given(options.meshes) if options.meshes else creatures(options.kind)
+    rows = measure(FCNet.from_pretrained(options.run), shapes, options.samples)
+    mean = {d: round(float(np.mean([row["agreement"][d] for row in rows])), 4) for d in DENSITIES}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"mean {mean}, largest memory {peak:.1f} GB")
+    kind = "meshes" if options.meshes else options.kind
+    result = {"run": options.run.name, "samples": options.samples, "kind": kind, "mean": mean}
+    result |= {"largest_memory_gb": round(peak, 2), "rows": rows}
+    path = RESULT / f"density-{kind}-{options.samples or 'usual'}.json"
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

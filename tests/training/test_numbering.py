@@ -1,0 +1,74 @@
+"""Predictions do not depend on how a file numbers vertices, orders faces, or which way faces turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import shapes
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.networks.fcnet import FCNet
+from fieldconv.training.prediction import match, predict
+
+SHAPES = {
+    "torus": shapes.torus(1.0, 0.4, 24, 12),
+    "cylinder": shapes.regular_cylinder(20, 12),
+    "grid": shapes.grid(20, 14),
+    "box": shapes.box(6),
+}
+
+
+@pytest.fixture(scope="module", params=[("xyz", None), ("xyz", 100), ("hks", None), ("hks", 100)], ids=str)
+def model(request: pytest.FixtureRequest) -> FCNet:
+    """A network with weights at random, whose eight labels are easily changed."""
+    features, samples = request.param
+    torch.manual_seed(0)
+    return FCNet.for_task(
+        "segmentation", classes=8, preset="tiny", features=features, samples=samples, radius=0.3
+    )
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_renumbered_meshes_have_the_same_labels(model: FCNet, name: str) -> None:
+    vertices, faces = SHAPES[name]
+    expected = predict(model, Mesh(vertices, faces), descriptors=False).labels
+    assert expected is not None
+    assert len(np.unique(expected)) > 1
+    for seed in range(2):
+        moved, renumbered, place = shapes.renumbered(vertices, faces, np.random.default_rng(seed))
+        found = predict(model, Mesh(moved, renumbered), descriptors=False).labels
+        assert found is not None
+        assert (found[place] == expected).mean() >= 0.999
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_turned_faces_change_no_label_and_are_said(model: FCNet, name: str) -> None:
+    vertices, faces = SHAPES[name]
+    expected = predict(model, Mesh(vertices, faces), descriptors=False).labels
+    turned = np.random.default_rng(0).random(len(faces)) < 0.3
+    found = predict(
+        model, Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)), descriptors=False
+    )
+    assert expected is not None
+    assert found.labels is not None
+    assert (found.labels == expected).mean() >= 0.999
+    assert f"turned over {turned.sum()} faces to agree with neighbours" in str(found.input)
+
+
+def test_matches_do_not_depend_on_numbers_either() -> None:
+    torch.manual_seed(0)
+    network = FCNet.for_task("matching", preset="tiny", features="xyz", samples=80)
+    one, other = SHAPES["torus"], SHAPES["box"]
+    expected = match(network, Mesh(*one), Mesh(*other)).target
+    first, second = (shapes.renumbered(*shape, np.random.default_rng(1)) for shape in (one, other))
+    found = match(network, Mesh(*first[:2]), Mesh(*second[:2])).target
+    assert (found[first[2]] == second[2][expected]).mean() >= 0.999
+
+
+def test_a_one_sided_surface_is_used_as_it_is_and_said_to_be() -> None:
+    network = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=None)
+    found = predict(network, Mesh(*shapes.mobius()), descriptors=False)
+    assert "one-sided" in str(found.input)
+    assert found.labels is not None
+    assert (found.labels >= 0).all()

@@ -1,6 +1,6 @@
 """Draws shrec11_training.png: training accuracy over epochs on SHREC'11, split 0.
 
-``python docs/figures/shrec11_training.py NAME=RUN …`` first writes the logs of these runs to the table beside.
+``python docs/figures/shrec11_training.py NAME=RUN …`` first writes these runs' logs to the table beside.
 """
 
 import csv
@@ -16,7 +16,7 @@ TABLE = Path(__file__).with_suffix(".csv")
 def keep(runs: list[str]) -> None:
     """Write the training accuracy of every epoch of these runs."""
     with open(TABLE, "w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
+        out = csv.writer(file, lineterminator="\n")
         out.writerow(["run", "epoch", "accuracy"])
         for words in runs:
             name, folder = words.split("=", 1)

@@ -3,7 +3,7 @@
     python benchmarks/finetune_bodies.py DATA [--network bodies] [--bodies 5 20] [--out results.json]
 
 DATA is the human segmentation set. So many of its bodies, drawn at random, are learnt from, with its own
-labels; 60 others are tested on. Each network is trained from the given weights and from nothing, for 400 steps.
+labels; 60 others are tested on. Networks are trained from the given weights and from nothing, for 400 steps.
 """
 
 from __future__ import annotations

@@ -447,7 +447,9 @@ def kills(seed: int, shop: Workshop) -> str:
             one, other = load_file(expected / "model.safetensors"), load_file(out / "model.safetensors")
             if not all(torch.equal(one[name], other[name]) for name in one):
                 raise Failure("other weights than without a kill")
-            if (out / "metrics.csv").exists() and len((out / "metrics.csv").read_text().splitlines()) != 4:
+            if (out / "metrics.csv").exists() and len(
+                (out / "metrics.csv").read_text(encoding="utf-8").splitlines()
+            ) != 4:
                 raise Failure("metrics are not complete")
         if what == "predict" and len(list(out.glob("blob-*.npy"))) < 4:
             raise Failure("results are missing")

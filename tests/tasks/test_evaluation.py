@@ -157,3 +157,14 @@ def test_confidence_is_the_probability_of_the_answer() -> None:
     assert whole.confidence == pytest.approx(0.8)
     assert (each.name_of(1), each.name_of(-1), each.name_of(2)) == ("b", "", "")
     assert prediction(descriptors=scores).answer is scores
+
+
+def test_guessing_places_is_the_mean_over_all_of_them() -> None:
+    from fieldconv.tasks.correspondence import _random_vertices
+
+    line = np.abs(np.subtract.outer([0.0, 0.04, 1.0], [0.0, 0.04, 1.0]))
+    found = _random_vertices(line, np.array([0, 0, 2]))
+    # From the first place two of three are within 0.05, from the last one of three.
+    assert found["within_0.05"] == ("a random vertex", pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3))
+    assert found["exact"][1] == pytest.approx(1 / 3)
+    assert found["mean_error"][1] == pytest.approx(100 * (2 * 1.04 / 3 + 1.96 / 3) / 3)

@@ -77,3 +77,11 @@ def test_python_has_it_too() -> None:
     found = predict(tiny_network("segmentation", blobs(count=1)), odd_mesh())
     assert found.input is not None
     assert found.input.without_position == 1
+
+
+def test_folders_and_files_in_the_place_of_objects_are_told_the_right_call() -> None:
+    mesh, _ = blob(0, 1)
+    with pytest.raises(TypeError, match=r"not str; read one with fc\.load\('RUN'\)"):
+        predict("RUN", mesh)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"read a file with Mesh\.load\('shape.obj'\)"):
+        Mesh("shape.obj")

@@ -25,12 +25,14 @@ def table(results: dict[str, Any], kept_out: dict[str, float]) -> str:
     faust, shrec, parts = (results.get(key, {}) for key in ("faust", "shrec19", "parts"))
     rows = [("FAUST remeshed, maps between people, mean error × 100", key, faust[key]) for key in faust]
     rows += [("SHREC'19 humans, mean error × 100", key, shrec[key]) for key in shrec if "worst" not in key]
-    shares = {**parts.get("accuracy", {}), "mean of sources": parts.get("mean of sources", 0)}
+    shares = {**parts.get("accuracy", {})} | {k: parts[k] for k in ("mean of sources",) if k in parts}
     rows += [("eight parts, right vertices in %", key, 100 * value) for key, value in shares.items()]
     rows += [
         ("generated bodies kept out, damaged", key.replace("_", " "), value)
         for key, value in kept_out.items()
     ]
+    if not rows:
+        return "This one has not been measured."
     lines = ["| measured on | | |", "|---|---|---:|"]
     return "\n".join([*lines, *(f"| {what} | {which} | {value:.3g} |" for what, which, value in rows)])
 

@@ -89,7 +89,7 @@ bodies: $(READY)
 	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) -e ".[bodies]"
 	$(BIN)/python benchmarks/make_bodies.py $(BODIES) --bodies 1300 --vertices 700 8000
 	$(BIN)/python benchmarks/train_bodies.py $(BODIES) --out $(BODIES)/run --bodies 1300 --epochs 12 --resume
-	$(BIN)/python benchmarks/ship_bodies.py $(BODIES)/run
+	$(BIN)/python benchmarks/ship_bodies.py $(BODIES)/run $(BODIES)
 
 clean:
 	rm -rf .venv* build dist site .cache .pytest_cache .mypy_cache .ruff_cache

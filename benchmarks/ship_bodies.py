@@ -1,8 +1,10 @@
 """Put a trained network for bodies into the package, in half precision, with its card.
 
-    python benchmarks/ship_bodies.py RUN [RESULTS]
+    python benchmarks/ship_bodies.py RUN BODIES [RESULTS]
 
-RESULTS is what benchmarks/bodies.py wrote. Whatever of the card is not a number is in bodies_card.md.
+BODIES is the folder of make_bodies.py: the probabilities of parts are calibrated on the bodies that were kept
+out of training. RESULTS is what benchmarks/bodies.py wrote. Whatever of the card is not a number is in
+bodies_card.md.
 """
 
 from __future__ import annotations
@@ -12,10 +14,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 import fieldconv as fc
 from fieldconv._io import read_text, write_text
+from fieldconv.datasets.body_dataset import Bodies
 from fieldconv.models import MODELS, folder_of
+from fieldconv.tasks.base.calibration import fit_temperature
+from fieldconv.tasks.template_points import TemplatePoints, places_of
 from fieldconv.training.checkpoint import CARD, CONFIG, read_config, save_pretrained
+from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 
 HERE = Path(__file__).parent
 
@@ -37,16 +46,50 @@ def table(results: dict[str, Any], kept_out: dict[str, float]) -> str:
     return "\n".join([*lines, *(f"| {what} | {which} | {value:.3g} |" for what, which, value in rows)])
 
 
+def calibrate(model: fc.FCNet, folder: Path, seeds: range) -> tuple[float, float]:
+    """Set the temperature by the parts of bodies; return their calibration error before and after."""
+    data = Bodies(
+        folder=folder,
+        seeds=seeds,
+        pre_transform=fc.ToSurface(**model.config.surface_settings.to_dict()),
+        cache=folder / "prepared",
+    )
+    places, outputs = places_of(data.template), NetworkOutputs(model, TemplatePoints(data.template))
+    model.temperature = 1.0
+    scores, targets = [], []
+    with evaluation_mode(model):
+        for surface in data:
+            scores.append(outputs(surface)[:, : places.starts[1]])
+            labels = torch.from_numpy(places.found_at(np.nan_to_num(surface.y.numpy()))[1][:, 0])
+            targets.append(torch.where(surface.y.isfinite().all(1), labels, -1))
+    found, target = torch.cat(scores), torch.cat(targets)
+    model.temperature = fit_temperature(found, target)
+    known = target >= 0
+    return tuple(error_of(found[known] / heat, target[known]) for heat in (1.0, model.temperature))
+
+
+def error_of(scores: torch.Tensor, target: torch.Tensor) -> float:
+    """Return the expected calibration error in 15 steps of confidence."""
+    sure, label = scores.softmax(1).max(1)
+    step, right = (15 * sure).long().clamp(max=14), (label == target).float()
+    gaps = [(right[step == k].mean() - sure[step == k].mean()).abs() * (step == k).sum() for k in range(15)]
+    return float(torch.stack(gaps).nan_to_num().sum() / len(sure))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path)
+    parser.add_argument("bodies", type=Path)
+    parser.add_argument("--kept-out", type=int, nargs=2, default=(1280, 1300), help="seeds: from, up to")
     parser.add_argument("results", type=Path, nargs="?")
     options = parser.parse_args()
     shipped = MODELS["bodies"]
     folder = folder_of(shipped)
     model = fc.load(options.run)
+    before, after = calibrate(model, options.bodies, range(*options.kept_out))
+    print(f"temperature {model.temperature:.2f}, calibration error {before:.3f} before, {after:.3f} after")
     model.task = shipped.task
     about = {key: value for key, value in read_config(options.run).items() if key == "training"}
     save_pretrained(model.half(), folder, about=about)

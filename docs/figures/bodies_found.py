@@ -1,0 +1,64 @@
+"""Draws bodies_found.png: parts that the network for bodies finds on generated bodies it has never seen.
+
+Run as ``python docs/figures/bodies_found.py FOLDER`` with the folder of benchmarks/make_bodies.py. Of the 20
+bodies that were kept out of training, the four best, the four in the middle and the four worst: truth above,
+what was found in the middle, confidence below. Captions are the share of right vertices.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from creatures import camera
+from PIL import Image, ImageDraw
+
+import fieldconv as fc
+from fieldconv.datasets.bodies.parts import PARTS
+from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
+from fieldconv.viz.panels import Labels, Panel, scalar
+from fieldconv.viz.picture import render
+
+SIZE, KEPT_OUT = 150, range(1280, 1300)
+
+
+def upright(body: BodySample, template: BodyTemplate) -> fc.Mesh:
+    """The body turned so that it stands as the template does, as well as may be."""
+    here = body.mesh.vertices - body.mesh.vertices.mean(axis=0)
+    there = template.positions(body)
+    left, _, right = np.linalg.svd(here.T @ (there - there.mean(axis=0)))
+    turn = left @ np.diag([1, 1, np.sign(np.linalg.det(left @ right))]) @ right
+    return fc.Mesh(here @ turn, body.mesh.faces)
+
+
+def main(folder: Path) -> None:
+    template, network = BodyTemplate.load(folder / "template.npz"), fc.load("bodies")
+    rows = []
+    for seed in KEPT_OUT:
+        body = BodySample.load(folder / f"body-{seed:06d}.npz")
+        found = fc.predict(network, body.mesh, descriptors=False)
+        rows.append((float((found.labels == body.labels).mean()), seed, body, found))
+    rows.sort(key=lambda row: -row[0])
+    middle = len(rows) // 2 - 2
+    chosen = [*rows[:4], *rows[middle : middle + 4], *rows[-4:]]
+    sheet = Image.new("RGB", (len(chosen) * SIZE, 3 * SIZE + 20), "white")
+    write = ImageDraw.Draw(sheet)
+    for column, (right, _, body, found) in enumerate(chosen):
+        mesh = upright(body, template)
+        sure = found.scores.max(axis=1)
+        shown = [
+            Labels(name="truth", values=body.labels, names=PARTS),
+            Labels(name="found", values=found.labels, names=PARTS),
+            scalar("confidence", sure, limits=(0.0, 1.0)),
+        ]
+        for row, colouring in enumerate(shown):
+            picture = Image.fromarray(
+                render(Panel(mesh=mesh, colourings=[colouring]), SIZE, SIZE, camera=camera(8, -65))
+            )
+            sheet.paste(picture, (column * SIZE, row * SIZE), picture)
+        write.text((column * SIZE + 50, 3 * SIZE + 4), f"{100 * right:.1f} %", fill="black")
+    sheet.quantize(200).save(Path(__file__).with_suffix(".png"), optimize=True)
+    print(f"mean of {len(rows)}: {np.mean([row[0] for row in rows]):.4f}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

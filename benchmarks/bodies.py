@@ -27,14 +27,14 @@ from fieldconv.geometry.sampling import nearest_samples
 from fieldconv.tasks.base import Prediction
 from fieldconv.training.prediction import task_of
 
-ASKED = 400  # vertices of the first shape at which errors are measured, drawn at random
 DAMAGES = ("clean", "cut", "noise", "decimated", "fused")
 
 
 class Bodies:
     """Predictions of one network, each made once."""
 
-    def __init__(self, network: str) -> None:
+    def __init__(self, network: str, asked: int = 400) -> None:
+        self.asked = asked  # vertices of the first shape at which errors are measured, drawn at random
         self.model = fc.load(network)
         self.model.task = "template-parts"
         self.task = task_of(self.model)
@@ -60,7 +60,7 @@ def pair_errors(
     if refine:
         target = refined(*meshes, target).target
     known = np.flatnonzero(truth >= 0)
-    asked = np.random.default_rng(0).permutation(known)[:ASKED]
+    asked = np.random.default_rng(0).permutation(known)[: bodies.asked]
     # Distances from the true places to where they were mapped: from some vertices to all.
     sources, back = np.unique(truth[asked], return_inverse=True)
     order, distance = nearest_samples(meshes[1].normalised(), sources, k=len(sources))
@@ -91,7 +91,8 @@ def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, flo
             if kind == "clean" and refine:
                 found = pair_errors(bodies, key, (meshes[0], meshes[1]), truth, refine=True)
                 errors.setdefault("clean, refined", []).append(found)
-    return {kind: float(np.mean([one.mean() for one in found])) for kind, found in errors.items()}
+    means = {kind: float(np.mean([one.mean() for one in found])) for kind, found in errors.items()}
+    return {"pairs": len(pairs), **means}
 
 
 def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
@@ -109,8 +110,9 @@ def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
 
 
 def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:
-    """The pairs of SHREC'19 humans."""
-    pairs = [fields[:2] for _, fields in read_pairs(root / "pairs.txt", [])][:count]
+    """So many of the pairs of SHREC'19 humans, evenly spread over their list."""
+    every = [fields[:2] for _, fields in read_pairs(root / "pairs.txt", [])]
+    pairs = [every[k * len(every) // min(count, len(every))] for k in range(min(count, len(every)))]
     names = sorted({name for pair in pairs for name in pair}, key=int)
     meshes = {name: fc.Mesh.load(root / "shapes" / f"{name}.off") for name in names}
     maps = {
@@ -129,6 +131,7 @@ def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, A
             smooth[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth, refine=True).mean()
     worst = sorted(errors, key=errors.__getitem__)[-5:]
     found: dict[str, Any] = {
+        "pairs": len(errors),
         "mean": float(np.mean(list(errors.values()))),
         "median of pairs": float(np.median(list(errors.values()))),
         "worst pairs": {key: float(errors[key]) for key in worst},
@@ -170,10 +173,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=["parts", "faust", "shrec19"])
     parser.add_argument("--refine", action="store_true", help="measure refined maps, too")
     parser.add_argument("--pairs", type=int, default=155, help="of bodies in FAUST and SHREC'19")
+    parser.add_argument("--asked", type=int, default=400, help="vertices of a shape to measure at")
     parser.add_argument("--every", type=int, default=1, help="every second, third … of the bodies with parts")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    bodies, results = Bodies(options.network), {}
+    bodies, results = Bodies(options.network, options.asked), {}
     for name in options.only:
         began = time.perf_counter()
         if name == "parts":

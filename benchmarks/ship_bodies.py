@@ -32,8 +32,10 @@ HERE = Path(__file__).parent
 def table(results: dict[str, Any], kept_out: dict[str, float]) -> str:
     """Return the figures as rows of a table."""
     faust, shrec, parts = (results.get(key, {}) for key in ("faust", "shrec19", "parts"))
-    rows = [("FAUST remeshed, maps between people, mean error × 100", key, faust[key]) for key in faust]
-    rows += [("SHREC'19 humans, mean error × 100", key, shrec[key]) for key in shrec if "worst" not in key]
+    rows = []
+    for name, own in (("FAUST remeshed", faust), ("SHREC'19 humans", shrec)):
+        what = f"{name}, {own.get('pairs')} pairs of people, mean error × 100"
+        rows += [(what, key, own[key]) for key in own if key not in ("pairs", "worst pairs")]
     shares = {**parts.get("accuracy", {})} | {k: parts[k] for k in ("mean of sources",) if k in parts}
     rows += [("eight parts, right vertices in %", key, 100 * value) for key, value in shares.items()]
     rows += [

@@ -82,7 +82,7 @@ def test_extras_are_imported_where_they_may_be_missing() -> None:
     ("folder", "allowed"),
     [
         ("examples", DEPENDENCIES),
-        ("benchmarks", DEPENDENCIES | EXTRAS | DEVELOPMENT),
+        ("benchmarks", DEPENDENCIES | EXTRAS | DEVELOPMENT | {"browser"}),  # of the tests of pages
         ("tests", DEPENDENCIES | EXTRAS | DEVELOPMENT | {"zoo"}),  # a package that a test makes
         ("tools", {"pip"}),
     ],

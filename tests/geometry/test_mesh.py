@@ -118,7 +118,7 @@ def test_polygons_of_mixed_sizes_are_cut_and_keep_their_colours():
         (([[0, 0, 0]] * 3, np.array([[0, 1, 2**63]], dtype=np.uint64)), "vertex 9223372036854775808"),
         (([[0, 0, 0]] * 3, [[0, 1.5, 2]]), "integer"),
         (([[0, 0, 0]] * 3, [["a", "b", "c"]]), "integer"),
-        (("abc", [[0, 1, 2]]), "convert"),
+        (([["a", "b", "c"]], [[0, 0, 0]]), "convert"),
         (([[0, 0, 0]] * 3, [[0, 1, 2]], "toe", [[1, 2, 3]]), "toe: vertex colours"),
         (([[0, 0, 0]] * 3, [[0, 1, 2]], "", None, None, {"label": [1]}), "'label'"),
     ],

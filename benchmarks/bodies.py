@@ -69,7 +69,7 @@ def pair_errors(
     return 100 * np.where(rows == back[:, None], right, 0).sum(1)
 
 
-def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, float]:
+def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:
     """Dense maps between different people, as they are and damaged."""
     rng = np.random.default_rng(0)
     pairs = [rng.permutation(80)[:2] for _ in range(4 * count)]
@@ -86,13 +86,18 @@ def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, flo
         for kind in DAMAGES:
             changed = damaged(meshes[0], kind, int(a))
             own = truth if kind == "clean" else truth[changed.nearest]
-            key = (f"faust {a} {kind}", f"faust {b} clean")
-            errors.setdefault(kind, []).append(pair_errors(bodies, key, (changed.mesh, meshes[1]), own))
-            if kind == "clean" and refine:
-                found = pair_errors(bodies, key, (meshes[0], meshes[1]), truth, refine=True)
-                errors.setdefault("clean, refined", []).append(found)
+            key, two = (f"faust {a} {kind}", f"faust {b} clean"), (changed.mesh, meshes[1])
+            errors.setdefault(kind, []).append(pair_errors(bodies, key, two, own))
+            if refine:
+                found = pair_errors(bodies, key, two, own, refine=True)
+                errors.setdefault(f"{kind}, refined", []).append(found)
     means = {kind: float(np.mean([one.mean() for one in found])) for kind, found in errors.items()}
-    return {"pairs": len(pairs), **means}
+    return {"pairs": len(pairs), **means, "curves": {kind: curve(found) for kind, found in errors.items()}}
+
+
+def curve(errors: list[np.ndarray]) -> list[float]:
+    """Return the share of points whose error × 100 is at most 0, 0.5, 1 … 20, each pair with equal weight."""
+    return [round(float(np.mean([(one <= most).mean() for one in errors])), 4) for most in np.arange(41) / 2]
 
 
 def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
@@ -121,23 +126,26 @@ def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, A
         )
         for name in names
     }
-    errors, smooth = {}, {}
+    errors: dict[str, np.ndarray] = {}
+    smooth: dict[str, np.ndarray] = {}
     for a, b in pairs:
         line = first_preimage(maps[a], len(meshes[a].vertices))
         truth = np.where(line >= 0, maps[b][line], -1)
         two = (meshes[a], meshes[b])
-        errors[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth).mean()
+        errors[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth)
         if refine:
-            smooth[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth, refine=True).mean()
-    worst = sorted(errors, key=errors.__getitem__)[-5:]
+            smooth[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth, refine=True)
+    means = {key: float(found.mean()) for key, found in errors.items()}
     found: dict[str, Any] = {
         "pairs": len(errors),
-        "mean": float(np.mean(list(errors.values()))),
-        "median of pairs": float(np.median(list(errors.values()))),
-        "worst pairs": {key: float(errors[key]) for key in worst},
+        "mean": float(np.mean(list(means.values()))),
+        "median of pairs": float(np.median(list(means.values()))),
+        "worst pairs": {key: means[key] for key in sorted(means, key=means.__getitem__)[-5:]},
+        "curves": {"clean": curve(list(errors.values()))},
     }
     if refine:
-        found["mean, refined"] = float(np.mean(list(smooth.values())))
+        found["mean, refined"] = float(np.mean([one.mean() for one in smooth.values()]))
+        found["curves"]["clean, refined"] = curve(list(smooth.values()))
     return found
 
 
@@ -187,7 +195,11 @@ def main() -> None:
         else:
             results[name] = shrec19(bodies, options.data / "shrec19_humans", options.refine, options.pairs)
         bodies.kept.clear()
-        print(name, {k: v for k, v in results[name].items() if "confusion" not in k}, flush=True)
+        print(
+            name,
+            {k: v for k, v in results[name].items() if k not in ("confusion in %", "curves")},
+            flush=True,
+        )
         print(f"  {time.perf_counter() - began:.0f} s", flush=True)
         if options.out is not None:
             write_json(options.out, results)

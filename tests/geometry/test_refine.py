@@ -22,39 +22,53 @@ def lump() -> Mesh:
     return Mesh(points, faces)
 
 
-def test_noisy_map_between_isometric_shapes_is_repaired() -> None:
+def test_jitter_between_isometric_shapes_is_repaired() -> None:
     mesh, rng = lump(), np.random.default_rng(1)
     order = rng.permutation(len(mesh.vertices))
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     copy = Mesh(7 * mesh.vertices[order] @ turn.T + 3, np.argsort(order)[mesh.faces])
     right = np.argsort(order)
-    # A quarter of the vertices anywhere, the others near where they belong.
+
+    def error(target: np.ndarray) -> float:
+        return float(np.linalg.norm(copy.vertices[target] - copy.vertices[right], axis=1).mean())
+
     near = np.linalg.norm(mesh.vertices[:, None] - mesh.vertices, axis=2).argsort(1)[:, :4]
-    noisy = right[near[np.arange(len(near)), rng.integers(4, size=len(near))]]
-    lost = rng.random(len(near)) < 0.25
-    noisy[lost] = rng.integers(len(near), size=lost.sum())
-    assert (noisy == right).mean() < 0.3
-    found = refined(mesh, copy, noisy)
-    assert (found.target == right).mean() > 0.95
+    jittered = right[near[np.arange(len(near)), rng.integers(4, size=len(near))]]
+    found = refined(mesh, copy, jittered)
+    assert (jittered == right).mean() < 0.3
+    assert (found.target == right).mean() > 0.9
+    assert error(found.target) < 0.5 * error(jittered)
     points = np.einsum("nc,ncd->nd", found.weights, copy.vertices[copy.faces[found.triangle]])
     assert np.median(np.linalg.norm(points - copy.vertices[right], axis=1)) < 0.01 * np.sqrt(copy.area)
+    # A quarter of the vertices anywhere.
+    lost = rng.random(len(near)) < 0.25
+    jittered[lost] = rng.integers(len(near), size=lost.sum())
+    assert error(refined(mesh, copy, jittered).target) < 0.6 * error(jittered)
 
 
-def test_a_map_that_is_smooth_already_is_not_led_astray() -> None:
+def test_a_map_between_shapes_that_are_not_isometric_stays_near_the_given_one() -> None:
     mesh = lump()
     far = Mesh(mesh.vertices * (1 + 2 * (mesh.vertices[:, :1] > 0.3)), mesh.faces)  # by no means an isometry
     given = np.arange(len(mesh.vertices))
-    free, kept = (refined(mesh, far, given, farthest=reach) for reach in (np.inf, 0.1))
+    free, kept = (refined(mesh, far, given, nearness=share) for share in (0.0, 10.0))
     moved = [
         np.linalg.norm(far.vertices[f.target] - far.vertices, axis=1) / far.area**0.5 for f in (free, kept)
     ]
-    stretched = (
-        np.linalg.norm(far.vertices[far.faces].max(1) - far.vertices[far.faces].min(1), axis=1)
-    ).max()
-    assert moved[0].max() > 0.3
-    assert moved[1].mean() < moved[0].mean() / 2
-    points = np.einsum("nc,ncd->nd", kept.weights, far.vertices[far.faces[kept.triangle]])
-    assert np.linalg.norm(points - far.vertices[kept.target], axis=1).max() <= stretched
+    assert moved[1].mean() < 0.7 * moved[0].mean()
+    assert moved[1].max() < 0.3
+
+
+def test_a_trained_networks_kind_of_error_becomes_smaller() -> None:
+    # Smooth errors and jitter of a few percent, between shapes that differ by a stretch of a fifth.
+    mesh, rng = lump(), np.random.default_rng(2)
+    other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()
+    off = 0.02 * np.sin(5 * mesh.vertices[:, [1, 2, 0]]) + rng.normal(0, 0.03, mesh.vertices.shape)
+    given = np.linalg.norm(other.vertices[:, None] + off[:, None] - other.vertices, axis=2).argmin(1)
+    found = refined(mesh, other, given).target
+    error = [
+        np.linalg.norm(other.vertices[target] - other.vertices, axis=1).mean() for target in (given, found)
+    ]
+    assert error[1] < 0.6 * error[0]
 
 
 def test_vertices_without_target_take_no_part() -> None:

@@ -20,6 +20,7 @@ def match(
     out: Path = Path("match"),
     partial: bool = False,
     samples: int | None = None,
+    samplings: int = 1,
     refine: bool = False,
     also: tuple[Also, ...] = (),
 ) -> int:
@@ -39,6 +40,8 @@ def match(
         out: Folder for the results.
         partial: Parts may be missing; vertices of A without a counterpart in B get -1, and grey.
         samples: Samples on each shape, instead of as many as the network was trained with.
+        samplings: Average over this many sets of samples of each shape; slower, borders of parts a little
+            better.
         refine: Smooth the map with eigenfunctions, and write points.npy, the point on B (inside a triangle)
             for each vertex of A; for whole shapes of one kind.
         also: Further formats for the coloured meshes.
@@ -50,7 +53,15 @@ def match(
     check_elsewhere(out, [a, b])
     with printed_warnings():
         target, confidence, _ = apply(
-            load(run), a, b, partial=partial, samples=samples, refine=refine, out=out, also=also
+            load(run),
+            a,
+            b,
+            partial=partial,
+            samples=samples,
+            samplings=samplings,
+            refine=refine,
+            out=out,
+            also=also,
         )
     names = distinct([a.stem, b.stem])
     lost = int((target < 0).sum())

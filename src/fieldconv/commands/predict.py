@@ -23,6 +23,7 @@ def predict(
     descriptors: bool = True,
     rotations: int = 1,
     samples: int | None = None,
+    samplings: int = 1,
     also: tuple[Also, ...] = (),
 ) -> int:
     """Apply a trained network to meshes it has never seen, of any resolution and quality.
@@ -44,6 +45,8 @@ def predict(
         descriptors: Also write the descriptors of the vertices.
         rotations: Average over this many orientations of each shape; slower, a little better.
         samples: Samples on each shape, instead of as many as the network was trained with.
+        samplings: Average over this many sets of samples of each shape; slower, borders of parts a little
+            better.
         also: Further formats for the coloured mesh.
     """
     from fieldconv import keep_freed_memory
@@ -73,6 +76,7 @@ def predict(
                 rotations=rotations,
                 descriptors=descriptors,
                 samples=samples,
+                samplings=samplings,
                 out=out,
                 name=name,
                 also=also,

@@ -16,9 +16,14 @@ from .topology import neighbour_means
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LOWEST, HIGHEST, STEP = 10, 100, 4  # eigenfunctions at the beginning, at the end, and added in each step
-SUPPORT = 1500  # vertices on which all but the last map are found
-FARTHEST = 0.1  # at unit area: a point that would move farther than this stays where it was
+FUNCTIONS = 200  # eigenfunctions: fewer tell less than the map that is given
+SPARSE = 10  # vertices for each eigenfunction, at least
+SUPPORT = 4000  # vertices at which the matrix is fitted
+NEARNESS = (
+    3.0  # how much the given place counts beside the eigenfunctions, which change about 25 times as fast
+)
+NOISE = 0.3  # singular values of the fitted matrix below this are mostly chance
+FARTHEST = 0.1  # at unit area: a target that is farther than this from its neighbours' is not believed
 ROWS = 2**22  # squared distances at a time
 
 
@@ -41,26 +46,26 @@ def refined(
     b: Mesh,
     target: NDArray[np.integer],
     *,
-    lowest: int = LOWEST,
-    highest: int = HIGHEST,
-    farthest: float = FARTHEST,
+    functions: int = FUNCTIONS,
+    nearness: float = NEARNESS,
 ) -> Refined:
-    """Return a map that is smooth and as near to an isometry as the shapes allow, near a given one.
+    """Return a map that is smoother than a given one, and near it.
 
-    As in ZoomOut (Melzi et al., 2019): the map carries functions of B to A, written in k eigenfunctions of
-    each; from the rotation nearest to that matrix a map is read again, with more eigenfunctions every time.
-    Shapes that are far from isometric, cut or fused can lead it astray. So a point that would end far from
-    where the given map had it keeps its target, unless its neighbours' targets are far from it, too.
+    The map carries functions of B to A, written in k eigenfunctions of each. From that matrix, made nearly a
+    rotation, the map is read again, as in one step of ZoomOut (Melzi et al., 2019): the target of a point is the
+    vertex of B with the nearest values of eigenfunctions and, with less weight, the nearest place to the one
+    given. Repeating the step, or beginning with fewer eigenfunctions, helps maps that are poor; those of a
+    trained network are better than what few eigenfunctions can tell, and get worse by it.
 
     Parameters
     ----------
     a, b : Mesh
     target : (V_A,) int
         Vertex of B at each vertex of A; −1 where there is none.
-    lowest, highest : int
-        Numbers of eigenfunctions at the beginning and at the end.
-    farthest : float
-        How far a point may move on B, scaled to unit area.
+    functions : int
+        Number of eigenfunctions k; fewer if a mesh has less than ten vertices for each.
+    nearness : float
+        Weight of the given place; 0 leaves it out.
 
     Raises
     ------
@@ -68,55 +73,51 @@ def refined(
         If no vertex of A has a target.
     """
     aims: Ints = np.asarray(target).astype(np.int64)
-    if not (aims >= 0).any():
+    known = np.flatnonzero(aims >= 0)
+    if not len(known):
         raise ValueError("there is no map to refine: no vertex has a target")
-    one, two = (eigenbasis(mesh.normalised(), highest) for mesh in (a, b))
-    highest = min(highest, one.functions.shape[1], two.functions.shape[1])
-    some = [farthest_points(mesh.vertices, min(SUPPORT, len(mesh.vertices))) for mesh in (a, b)]
-    some[0] = some[0][aims[some[0]] >= 0] if (aims[some[0]] >= 0).any() else np.flatnonzero(aims >= 0)
-    here = aims[some[0]]
-    for k in range(min(lowest, highest), highest, STEP):
-        carried = _carried(one, two, some[0], here, k)
-        here = some[1][_nearest(one.functions[some[0], :k], two.functions[some[1], :k] @ carried.T)]
-    carried = _carried(one, two, some[0], here, highest)
-    place = two.functions[:, :highest] @ carried.T
-    found = _nearest(one.functions[:, :highest], place)
-    triangle, weights, _ = nearest_in_triangles(one.functions[:, :highest], place, b.faces, vertex=found)
-    given = b.vertices[aims]
-    around = neighbour_means(len(aims), a.faces) @ given
-    apart = [
-        np.linalg.norm(given - other, axis=1) > farthest * b.area**0.5
-        for other in (b.vertices[found], around)
-    ]
-    stays = (aims >= 0) & apart[0] & ~apart[1]
-    found[stays] = aims[stays]
-    triangle[stays], weights[stays] = _corners(b, aims[stays])
+    a, b = a.normalised(), b.normalised()
+    k = max(2, min(functions, len(a.vertices) // SPARSE, len(b.vertices) // SPARSE))
+    one, two = (eigenbasis(mesh, k) for mesh in (a, b))
+    k = min(one.functions.shape[1], two.functions.shape[1])
+    # A target that is far from its neighbours' is a mistake: theirs say more.
+    given = np.where(aims[:, None] >= 0, b.vertices[aims], 0)
+    means = neighbour_means(len(aims), a.faces)
+    share = means @ (aims >= 0)
+    around = means @ given / np.maximum(share, 1e-9)[:, None]
+    alone = (aims < 0) | ((np.linalg.norm(given - around, axis=1) > FARTHEST) & (share > 0))
+    given = np.where(alone[:, None], around, given)
+    placed = ~alone | (share > 0)
+    fitted = known[farthest_points(a.vertices[known], min(SUPPORT, len(known)))]
+    carried = _carried(one, two, fitted, aims[fitted], k)
+    found, triangle = np.zeros_like(aims), np.zeros_like(aims)
+    weights = np.zeros((len(aims), 3))
+    for asked, weight in ((placed, nearness), (~placed, 0.0)):
+        here = np.hstack([one.functions[asked, :k] / k**0.5, weight * given[asked]])
+        there = np.hstack([two.functions[:, :k] @ carried.T / k**0.5, weight * b.vertices])
+        found[asked] = nearest = _nearest(here, there)
+        triangle[asked], weights[asked], _ = nearest_in_triangles(here, there, b.faces, vertex=nearest)
     return Refined(found, triangle, weights)
 
 
-def _corners(mesh: Mesh, vertices: Ints) -> tuple[Ints, Floats]:
-    """(n,) a triangle at each vertex, and (n, 3) weights that are 1 at its corner there."""
-    first = np.zeros(len(mesh.vertices), np.int64)
-    first[mesh.faces[::-1].ravel()] = np.repeat(np.arange(len(mesh.faces))[::-1], 3)
-    return first[vertices], (mesh.faces[first[vertices]] == vertices[:, None]).astype(np.float64)
-
-
 def _carried(one: Eigenbasis, two: Eigenbasis, rows: Ints, target: Ints, k: int) -> Floats:
-    """(k, k) coefficients on A of functions of B, fitted at some vertices, as a rotation.
+    """(k, k) coefficients on A of functions of B, fitted at some vertices; nearly a rotation.
 
-    Isometries are rotations here. Wrong targets shrink what is fitted; the nearest rotation undoes that.
+    Isometries are rotations here. Wrong targets shrink what is fitted, which is undone, but for directions of
+    which hardly anything is left.
     """
     fitted = np.linalg.lstsq(one.functions[rows, :k], two.functions[target, :k], rcond=1e-9)[0]
-    left, _, right = np.linalg.svd(fitted)
-    return np.asarray(left @ right)
+    left, size, right = np.linalg.svd(fitted)
+    return np.asarray((left * (size**2 / (size**2 + NOISE**2))) @ right)
 
 
 def _nearest(points: Floats, places: Floats) -> Ints:
     """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is fastest."""
+    points, places = points.astype(np.float32), places.astype(np.float32)
     squares = (places**2).sum(1)
     step = max(1, ROWS // len(places))
     parts = [
         (squares - 2 * points[first : first + step] @ places.T).argmin(1)
         for first in range(0, len(points), step)
     ]
-    return np.concatenate(parts).astype(np.int64)
+    return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)

@@ -66,11 +66,11 @@ class Sampling(NamedTuple):
 
 
 def _sampled(
-    mesh: Mesh, count: int, neighbours: int, among: Mesh, order: NDArray[np.int64] | None
+    mesh: Mesh, count: int, neighbours: int, among: Mesh, order: NDArray[np.int64] | None, seed: int | None
 ) -> Sampling:
     """Farthest-point samples of the mesh of which ``mesh`` may be the closed one, sorted by ``order``."""
     # Measured in the order in which they were found, nothing depends on the numbering of vertices.
-    found = farthest_point_samples(among, count)
+    found = farthest_point_samples(among, count, seed=seed)
     place = np.argsort(found if order is None else order[found])
     index, weight, transport = interpolation(mesh, found, neighbours)
     own = slice(len(among.vertices))
@@ -149,7 +149,8 @@ class Preparation:
             index = np.repeat(np.argsort(every)[:, None], NEIGHBOURS, axis=1)
             areas = mesh.vertex_areas[every]
             return Sampling(every, areas, index, weight, np.zeros((count, NEIGHBOURS)))
-        return _sampled(mesh, samples, NEIGHBOURS, among=self.opened, order=self.order)
+        seed = self.settings.sampling or None
+        return _sampled(mesh, samples, NEIGHBOURS, among=self.opened, order=self.order, seed=seed)
 
     @property
     def order(self) -> NDArray[np.int64] | None:
@@ -208,6 +209,8 @@ class Part:
             more.append(["smoothing", settings.smoothing])
         if settings.fewest is not None:
             more.append(["fewest", settings.fewest])
+        if settings.sampling:
+            more.append(["sampling", settings.sampling])
         return [self.name, self.version, SOLVER_VERSION, own, *more]
 
 
@@ -308,7 +311,8 @@ def _coarse(preparation: Preparation) -> Tensors:
     mesh, chosen = preparation.mesh, preparation.sampling.chosen
     # The first farthest-point samples of a mesh are the same, however many follow: these are among the fine.
     count = max(1, round(len(chosen) / COARSER))
-    sampling = _sampled(mesh, count, 1, among=preparation.opened, order=preparation.order)
+    seed = preparation.settings.sampling or None
+    sampling = _sampled(mesh, count, 1, among=preparation.opened, order=preparation.order, seed=seed)
     edges = _disc_edges(preparation, sampling.chosen, sampling.area, 2 * preparation.settings.radius)
     return {
         "coarse_sample": torch.from_numpy(preparation.number[sampling.chosen]),

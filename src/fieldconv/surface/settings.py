@@ -49,6 +49,8 @@ class SurfaceSettings:
     nor paths; 0.02 is right for scans."""
     fewest: int | None = None
     """Subdivide meshes inside that have fewer vertices than this; none if not given."""
+    sampling: int = 0
+    """Which set of samples: 0 begins with the vertex farthest from the centre, others anywhere."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
@@ -57,6 +59,7 @@ class SurfaceSettings:
             raise ValueError(f"radius is {self.radius:g}; give a number up to {LARGEST:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
+        check_count("sampling", self.sampling, least=0)
         if self.fewest is not None:
             check_count("fewest", self.fewest, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)

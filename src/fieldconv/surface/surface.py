@@ -104,6 +104,7 @@ class Surface(Data):  # type: ignore[misc]
         closed: bool = False,
         smoothing: float = 0.0,
         fewest: int | None = None,
+        sampling: int = 0,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
 
@@ -131,6 +132,8 @@ class Surface(Data):  # type: ignore[misc]
             Bumps narrower than this share of the box's diagonal fade inside.
         fewest : int, optional
             A mesh that has fewer vertices is subdivided inside; then samples may lie between its vertices.
+        sampling : int
+            Which set of samples; 0 begins with the vertex farthest from the centre, others anywhere.
         """
         if not isinstance(mesh, Mesh):
             raise TypeError(
@@ -150,6 +153,7 @@ class Surface(Data):  # type: ignore[misc]
             closed,
             smoothing,
             fewest,
+            sampling,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
         made = make_parts(Preparation(mesh, settings), parts_of(settings))
@@ -310,9 +314,19 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         closed: bool = False,
         smoothing: float = 0.0,
         fewest: int | None = None,
+        sampling: int = 0,
     ) -> None:
         self.settings = SurfaceSettings(
-            radius, samples, features, solver, tuple(operators), eigenfunctions, closed, smoothing, fewest
+            radius,
+            samples,
+            features,
+            solver,
+            tuple(operators),
+            eigenfunctions,
+            closed,
+            smoothing,
+            fewest,
+            sampling,
         )
 
     def forward(self, data: Mesh | Data) -> Surface:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -25,6 +26,14 @@ class TemplateParts(TemplatePoints):
         scores = parts[0].numpy()
         finer = [level.argmax(1, keepdim=True).numpy().astype(np.float32) for level in parts[1:]]
         return Decoded(scores.argmax(1).astype(np.int64), scores, np.hstack([located, *finer]))
+
+    def averaged(self, found: Sequence[Decoded]) -> Decoded:
+        scores = np.mean([one.scores for one in found if one.scores is not None], 0)
+        place = self.mean_places(found)
+        finer = np.stack([one.values for one in found if one.values is not None])[:, :, place.shape[1] :]
+        sure = np.stack([self._sure(one) for one in found]).argmax(0)
+        values = np.hstack([place, finer[sure, np.arange(len(place))]])
+        return Decoded(scores.argmax(1).astype(np.int64), scores, values)
 
     def parts_at(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         return labels

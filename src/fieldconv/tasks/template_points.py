@@ -194,6 +194,20 @@ class TemplatePoints(Task):
         values, _ = self.located(outputs, surface)
         return Decoded(labels=self.places.tree.query(values[:, :-1])[1].astype(np.int64), values=values)
 
+    def averaged(self, found: Sequence[Decoded]) -> Decoded:
+        """Return the mean place near the surest one: places that are far apart are not averaged."""
+        values = self.mean_places(found)
+        return Decoded(labels=self.places.tree.query(values[:, :-1])[1].astype(np.int64), values=values)
+
+    def mean_places(self, found: Sequence[Decoded]) -> NDArray[np.float32]:
+        """Return (V, d + 1) the mean places and their mean confidence; those of other opinion count as 0."""
+        place = np.stack([self._place(one) for one in found])
+        sure = np.stack([self._sure(one) for one in found])
+        surest = place[sure.argmax(0), np.arange(place.shape[1])]
+        share = np.where(np.linalg.norm(place - surest, axis=2) <= NEAR, np.maximum(sure, 1e-6), 0)
+        mean = (share[:, :, None] * place).sum(0) / share.sum(0)[:, None]
+        return np.column_stack([mean, share.mean(0)]).astype(np.float32)
+
     def parts_at(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the part, of the first level, that labels of `decode` mean."""
         return np.asarray(self.places.vertex_labels[labels, 0])

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fieldconv._checked import check_count
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
 from fieldconv.geometry.numbering import by_position
@@ -39,6 +40,7 @@ def predict(
     rotations: int = 1,
     descriptors: bool = True,
     samples: int | None = None,
+    samplings: int = 1,
     out: str | Path | None = None,
     name: str | None = None,
     also: Sequence[str] = (),
@@ -57,6 +59,8 @@ def predict(
         Whether descriptors are wanted, too.
     samples : int, optional
         Samples on the shape, instead of as many as the network was trained with.
+    samplings : int
+        Average over this many sets of samples: borders depend less on where samples happen to lie.
     out : path, optional
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
     also : sequence of "obj", "glb" or "off"
@@ -64,10 +68,11 @@ def predict(
     """
     check_network(model)
     check_rotations(rotations)
+    check_count("samplings", samplings)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
     usable = _usable(mesh, renumber=task.head != "vectors")
-    found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples)
+    found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples, samplings)
     if task.head != "classification":
         found = _back(found, usable.new_vertex)
     odd = oddities(mesh, usable.actions)
@@ -123,6 +128,7 @@ def match(
     *,
     partial: bool = False,
     samples: int | None = None,
+    samplings: int = 1,
     refine: bool = False,
     out: str | Path | None = None,
     also: Sequence[str] = (),
@@ -139,6 +145,8 @@ def match(
         is mapped to B and back, has no counterpart.
     samples : int, optional
         Samples on each shape, instead of as many as the network was trained with.
+    samplings : int
+        Average over this many sets of samples: borders depend less on where samples happen to lie.
     refine : bool
         Make the map smooth with the eigenfunctions of both shapes (`fieldconv.geometry.refine`); for whole
         shapes that are nearly isometric.
@@ -148,6 +156,7 @@ def match(
         Further formats of the coloured meshes.
     """
     check_network(model)
+    check_count("samplings", samplings)
     task = task_of(model)
     if type(task).correspond is Task.correspond:
         kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]
@@ -159,7 +168,7 @@ def match(
     meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
     usable_a, usable_b = (_usable(mesh) for mesh in meshes)
     one, two = usable_a.mesh, usable_b.mesh
-    first, second = (_predict_usable(model, task, mesh, 1, True, samples) for mesh in (one, two))
+    first, second = (_predict_usable(model, task, mesh, 1, True, samples, samplings) for mesh in (one, two))
     for found_of, mesh in ((first, meshes[0]), (second, meshes[1])):
         if note := task.note(found_of):
             warnings.warn(f"{mesh.name or 'mesh'}: {note}", stacklevel=2)
@@ -249,24 +258,33 @@ def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
 
 
 def _predict_usable(
-    model: Network, task: Task, mesh: Mesh, rotations: int, descriptors: bool, samples: int | None
+    model: Network,
+    task: Task,
+    mesh: Mesh,
+    rotations: int,
+    descriptors: bool,
+    samples: int | None,
+    samplings: int,
 ) -> Prediction:
     weights = next(model.parameters(), None)
     if weights is not None and weights.dtype != torch.float32:
         raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
-    surface = Surface.from_mesh(mesh, **model.surface_settings(samples).to_dict())
+    settings = model.surface_settings(samples)
     outputs = NetworkOutputs(model, task, rotations)
-    with evaluation_mode(model):
-        if descriptors:
-            raw, described = outputs.with_descriptors(surface)
-        else:
-            raw, described = outputs(surface), None
-    if described is not None and described.ndim == 2:
-        described = at_vertices(surface, torch.from_numpy(described)).numpy()
-    found = task.decode(raw, surface)
-    return Prediction(
-        mesh, found.labels, found.scores, described, model.class_names, found.values, model.template
-    )
+    found: list[Decoded] = []
+    described: list[NDArray[np.float32]] = []
+    for sampling in range(samplings):
+        surface = Surface.from_mesh(mesh, **replace(settings, sampling=sampling).to_dict())
+        with evaluation_mode(model):
+            raw, own = outputs.with_descriptors(surface) if descriptors else (outputs(surface), None)
+        found.append(task.decode(raw, surface))
+        if own is not None:
+            described.append(own if own.ndim == 1 else at_vertices(surface, torch.from_numpy(own)).numpy())
+        if settings.samples is None or len(surface.sample) < settings.samples:
+            break  # every vertex is a sample: there is no other set
+    labels, scores, values = task.averaged(found) if len(found) > 1 else found[0]
+    mean = np.mean(described, 0) if described else None
+    return Prediction(mesh, labels, scores, mean, model.class_names, values, model.template)
 
 
 def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:

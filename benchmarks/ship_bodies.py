@@ -3,8 +3,8 @@
     python benchmarks/ship_bodies.py RUN BODIES [RESULTS]
 
 BODIES is the folder of make_bodies.py: the probabilities of parts are calibrated on the bodies that were kept
-out of training. The network answers with twice the samples it learnt on: maps between twelve generated bodies that
-were not learnt from have a mean error of 2.23 instead of 2.69, and 2.43 with 2,048. RESULTS is what
+out of training. The network answers with twice the samples it learnt on: maps between twelve generated bodies
+that were not learnt from have a mean error of 2.23 instead of 2.69, and 2.43 with 2,048. RESULTS is what
 benchmarks/bodies.py wrote. Whatever of the card is not a number is in bodies_card.md.
 """
 

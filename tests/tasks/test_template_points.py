@@ -15,7 +15,7 @@ from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.fcnet import FCNet
 from fieldconv.surface.surface import Surface, ToSurface
-from fieldconv.tasks.base import Chunk, Prediction, TrainingConfig
+from fieldconv.tasks.base import Chunk, Decoded, Prediction, TrainingConfig
 from fieldconv.tasks.template_parts import TemplateParts
 from fieldconv.tasks.template_points import TemplatePoints, laid_out, places_of
 from fieldconv.training import load, match, predict, train
@@ -81,6 +81,22 @@ def test_points_lie_where_the_places_are(template: Mesh) -> None:
     _, _, position = task.points(found)
     truth = np.einsum("nc,ncd->nd", weights, template.vertices[template.faces])
     assert np.abs(position - truth).max() < 1e-3
+
+
+def test_mean_of_places_leaves_out_those_of_another_opinion(template: Mesh) -> None:
+    task, places = TemplatePoints(template), places_of(template)
+    place = places.place.astype(np.float32)
+    near = place + np.float32(0.01)
+    far = np.roll(place, len(place) // 2, axis=0)
+    apart = np.linalg.norm(far - place, axis=1) > 0.1
+    sure = [np.full((len(place), 1), share, np.float32) for share in (0.6, 0.2, 0.4)]
+    found = [Decoded(values=np.hstack([p, s])) for p, s in zip((place, near, far), sure, strict=True)]
+    values = task.averaged(found).values
+    assert values is not None
+    assert apart.mean() > 0.5
+    expected = (0.6 * place + 0.2 * near) / 0.8
+    assert np.abs(values[apart, :-1] - expected[apart]).max() < 1e-5
+    assert np.abs(values[apart, -1] - 0.8 / 3).max() < 1e-6
 
 
 def test_loss_is_least_for_the_truth_and_ignores_unknown_points(template: Mesh) -> None:

@@ -9,9 +9,12 @@ import pytest
 
 import fieldconv as fc
 from fieldconv.cli import main
+from fieldconv.datasets.creatures import make_creature
+from fieldconv.geometry import damage
 from fieldconv.geometry.lattice import random_turn
 from fieldconv.models import MODELS, folder_of
 from fieldconv.tasks.template_points import places_of
+from fieldconv.training.prediction import task_of
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,25 @@ def test_a_ball_is_no_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     fc.Mesh(*shapes.icosphere(4)).save(tmp_path / "ball.ply")
     assert main(["predict", "bodies", str(tmp_path / "ball.ply"), "--out", str(tmp_path / "result")]) == 0
     assert "hardly like the template" in capsys.readouterr().out
+
+
+def test_shapes_out_of_scope_are_said_to_be_so(template: fc.Mesh) -> None:
+    network = fc.load("bodies")
+    task = task_of(network)
+    person = fc.Mesh(template.vertices, template.faces)
+
+    def told(mesh: fc.Mesh) -> str:
+        return task.note(fc.predict(network, mesh, descriptors=False))
+
+    assert told(person) == ""
+    assert "not quite like the template" in told(make_creature("quadruped", 3, vertices=1500).mesh)
+    two = np.vstack([template.vertices, template.vertices + np.array([2, 0, 0])])
+    faces = np.vstack([template.faces, template.faces + len(template.vertices)])
+    assert "2 pieces of similar size" in told(fc.Mesh(two, faces))
+    up = template.vertices[:, 2]
+    lower = float((up < np.median(up)).mean())
+    half = damage.cut(person, np.random.default_rng(0), lower, direction=[0, 0, -1]).mesh
+    assert "seems to be missing" in told(half)
 
 
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,9 +52,9 @@ def refined(
     """Return a map that is smoother than a given one, and near it.
 
     The map carries functions of B to A, written in k eigenfunctions of each. From that matrix, made nearly a
-    rotation, the map is read again, as in one step of ZoomOut (Melzi et al., 2019): the target of a point is the
-    vertex of B with the nearest values of eigenfunctions and, with less weight, the nearest place to the one
-    given. Repeating the step, or beginning with fewer eigenfunctions, helps maps that are poor; those of a
+    rotation, the map is read again, as in one step of ZoomOut (Melzi et al., 2019): the target of a point is
+    the vertex of B with the nearest values of eigenfunctions and, with less weight, the nearest place to the
+    one given. Repeating the step, or beginning with fewer eigenfunctions, helps poor maps; those of a
     trained network are better than what few eigenfunctions can tell, and get worse by it.
 
     Parameters

@@ -21,6 +21,7 @@ from fieldconv.folders.own import OwnFolder, template_files
 from fieldconv.geometry.embedding import geodesic_embedding, nearest_in_triangles
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.sampling import farthest_point_samples
+from fieldconv.geometry.topology import components
 from fieldconv.networks.base import Network
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.surface.surface import Surface
@@ -43,7 +44,12 @@ SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer 
 SHARED = 6  # anchors that a training point is shared by
 NEAR = 0.06  # within about this of the likeliest anchor, others count for the place
 LENGTHS = 8  # dimensions in which straight distances are geodesic ones; positions at rest are three more
-STRANGE = 0.5  # a shape whose mean confidence is below is hardly like the template
+STRANGE, UNUSUAL = 0.5, 0.85  # mean confidence below which a shape is hardly, or not quite, like the template
+ANOTHER = 0.3  # share of the largest piece that makes another one a shape of its own
+COVERED, THERE = (
+    0.8,
+    0.2,
+)  # a template of which less is covered; share of an anchor's area that makes it covered
 _NETWORK = {
     "width": 40,
     "blocks": 4,
@@ -250,10 +256,20 @@ class TemplatePoints(Task):
         return triangle, weights, position
 
     def note(self, found: Prediction) -> str:
-        sure = self._sure(found).mean()
+        areas = np.nan_to_num(found.mesh.vertex_areas)
+        areas = areas / max(areas.sum(), 1e-300)
+        sure = float(self._sure(found) @ areas)
+        told = f"(mean confidence {sure:.0%})"
         if sure < STRANGE:
-            return f"hardly like the template (mean confidence {sure:.0%}); do not rely on this result"
-        return ""
+            return f"hardly like the template {told}; do not rely on this result"
+        notes = [f"not quite like the template {told}; look before you rely on it"] if sure < UNUSUAL else []
+        pieces = np.bincount(components(len(areas), found.mesh.faces), weights=areas)
+        shapes = int((pieces > ANOTHER * pieces.max()).sum())
+        if shapes > 1:
+            notes.append(f"{shapes} pieces of similar size, but one shape is expected in a mesh")
+        elif self.places.covered(self._place(found), areas) < COVERED:
+            notes.append("a large part of the template seems to be missing")
+        return "; ".join(notes)
 
     def show(self, found: Prediction) -> list[VertexValues]:
         assert found.labels is not None
@@ -334,6 +350,17 @@ class Places:
         """(A, A) how much anchors count for one another's places."""
         apart = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
         return np.asarray(np.exp(-0.5 * (apart / NEAR) ** 2), np.float32)
+
+    def covered(self, place: NDArray[Any], areas: NDArray[np.float64]) -> float:
+        """Return how much of the template's area a shape covers whose vertices have these places."""
+        own = self.mesh.normalised().vertex_areas
+
+        def of_anchors(places: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+            nearest = self._trees[1].query(np.nan_to_num(places))[1]
+            return np.bincount(nearest, weights=weights, minlength=len(self.anchors))
+
+        wanted = of_anchors(self.place, own)
+        return float(wanted[of_anchors(place, areas) > THERE * wanted].sum() / own.sum())
 
     @cached_property
     def _trees(self) -> tuple[cKDTree, cKDTree]:

@@ -308,11 +308,12 @@ class Task:
         return Decoded(values=values[:, 0] if values.shape[1] == 1 else values)
 
     def averaged(self, found: Sequence[Decoded]) -> Decoded:
-        """Return one answer of those from several sets of samples: mean scores and values, likeliest labels."""
-        scores = None if found[0].scores is None else np.mean([one.scores for one in found], 0)
-        values = None if found[0].values is None else np.mean([one.values for one in found], 0)
-        labels = found[0].labels if scores is None else scores.argmax(-1).astype(np.int64)
-        return Decoded(labels, scores, values)
+        """Return one answer of those from several sets of samples: mean scores and values, likely labels."""
+        scores = [one.scores for one in found if one.scores is not None]
+        values = [one.values for one in found if one.values is not None]
+        mean = np.mean(scores, 0) if scores else None
+        labels = found[0].labels if mean is None else mean.argmax(-1).astype(np.int64)
+        return Decoded(labels, mean, np.mean(values, 0) if values else None)
 
     def measure(self, found: Decoded, surface: Surface) -> dict[str, Any]:
         """Return the numbers of one test shape, by the keys of ``metrics``."""

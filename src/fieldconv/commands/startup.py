@@ -47,7 +47,16 @@ class _Postponed(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         del module.__path__  # so that importing anything below it loads it, too
+        module.__file__ = self.spec.origin  # which `inspect` asks of all modules, and must not load it
+        if module.__name__ == "torch._dynamo":
+            # What torch asks of it at the first call of every operator that is registered in Python. As long
+            # as the compiler is not loaded, there is nothing to be disabled.
+            module.disable = _as_it_is  # type: ignore[attr-defined]
         module.__class__ = _Later
+
+
+def _as_it_is(function: Any, *_: Any, **__: Any) -> Any:
+    return function
 
 
 class _Finder:

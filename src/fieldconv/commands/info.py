@@ -123,7 +123,7 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
 
 
 def _neighbours_near(shape: Mesh) -> Mesh:
-    """The same mesh; one whose neighbours have numbers far apart, which takes twice as long, is renumbered."""
+    """The same mesh, renumbered if neighbours have numbers far apart, which would take twice as long."""
     import numpy as np
 
     from fieldconv.geometry.mesh import Mesh

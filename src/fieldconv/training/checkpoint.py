@@ -163,7 +163,7 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
 
 
 class _Undrawn(TorchFunctionMode):
-    """Leaves weights without values: drawing some on the device "meta" loads torch's compiler, for seconds."""
+    """Leaves weights without values: drawing them on the device "meta" would load torch's compiler."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__name__", "") in ("normal_", "uniform_"):

@@ -3,8 +3,8 @@
     python benchmarks/large_meshes.py RUN … [--sizes 10000 … 2000000] [--out growth.json] [--plot growth.png]
 
 Each RUN is a trained network, such as what `fieldconv demo` leaves. Each command is a process of its own,
-start-up included. The meshes are bumpy tori of the sizes asked for. What is printed below each table is the
-growth of the processor time beyond start-up for each factor of ten in vertices: 10 is linear.
+start-up included. The meshes are bumpy tori of the sizes asked for. The last column is what each further
+vertex costs: growth is linear where it stays the same.
 """
 
 from __future__ import annotations
@@ -57,14 +57,9 @@ def measured(arguments: list[str]) -> dict[str, float]:
     }
 
 
-def growth(rows: list[dict[str, float]]) -> float:
-    """By how much the processor time beyond start-up grows for each factor of ten, fitted to all sizes."""
-    start = rows[0]["processor"]
-    more = [(row["vertices"], row["processor"] - start) for row in rows[1:] if row["processor"] > 1.2 * start]
-    if len(more) < 2:
-        return float("nan")
-    vertices, seconds = np.log10(np.array(more)).T
-    return float(10 ** np.polyfit(vertices, seconds, 1)[0])
+def microseconds(row: dict[str, float], before: dict[str, float]) -> float:
+    """Of processor time for each vertex that a mesh has more than the one before."""
+    return 1e6 * (row["processor"] - before["processor"]) / (row["vertices"] - before["vertices"])
 
 
 def main() -> None:
@@ -93,18 +88,17 @@ def main() -> None:
                 print(command, row, flush=True)
     console = Console(width=110)
     for command, rows in results.items():
-        table = Table("vertices", "seconds", "processor seconds", "GB", title=f"fieldconv {command}")
-        for row in rows:
+        columns = ("vertices", "seconds", "processor seconds", "GB", "microseconds for a further vertex")
+        table = Table(*columns, title=f"fieldconv {command}")
+        for row, before in zip(rows, [None, *rows], strict=False):
             table.add_row(
                 f"{row['vertices']:,}",
                 f"{row['seconds']:.1f}",
                 f"{row['processor']:.1f}",
                 f"{row['gigabytes']:.2f}",
+                "" if before is None else f"{microseconds(row, before):.1f}",
             )
         console.print(table)
-        console.print(
-            f"processor time beyond start-up, for ten times as many vertices: {growth(rows):.1f} times"
-        )
     if options.out:
         options.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
     if options.plot:

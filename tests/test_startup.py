@@ -30,8 +30,8 @@ network = fc.FCNet(fc.FCNetConfig(outputs=2, head="labels", blocks=1, width=4, s
 network.task, network.class_names = "segmentation", ("a", "b")
 save_pretrained(network, {str(tmp_path / "run")!r})
 Mesh(*shapes.icosphere(1)).save({str(tmp_path / "ball.ply")!r})
-arguments = ["predict", {str(tmp_path / "run")!r}, {str(tmp_path / "ball.ply")!r}, "--out", {str(tmp_path / "o")!r}]
-assert main(arguments) == 0
+run, mesh, out = {[str(tmp_path / name) for name in ("run", "ball.ply", "out")]!r}
+assert main(["predict", run, mesh, "--out", out]) == 0
 loaded = [name for name in sys.modules if name.startswith({tuple(name + "." for name in POSTPONED)!r})]
 assert not loaded, loaded
 """

@@ -212,7 +212,7 @@ def _some_degenerate(vertices: Floats, faces: Ints) -> Bools:
     flat = doubled <= _FLAT * (sides**2).sum(axis=2).max(axis=1)
     if flat.any():
         flat &= np.isfinite(vertices[faces]).all(axis=(1, 2))
-    return _repeats_vertex(faces) | flat
+    return np.asarray(_repeats_vertex(faces) | flat)
 
 
 def cross(a: Floats, b: Floats) -> Floats:

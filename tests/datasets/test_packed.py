@@ -78,7 +78,14 @@ def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
         if data == "packed":  # nothing is prepared anew, nor read from the cache
             monkeypatch.setattr("fieldconv.surface.cache.make_parts", None)
             monkeypatch.setenv("FIELDCONV_CACHE", str(tmp_path / "other"))
-        run = ["train", "segmentation", "--data", str(tmp_path / data), "--out", str(tmp_path / f"run-{data}")]
+        run = [
+            "train",
+            "segmentation",
+            "--data",
+            str(tmp_path / data),
+            "--out",
+            str(tmp_path / f"run-{data}"),
+        ]
         assert main([*run, *small, "--epochs", "2", "--width", "6", "--reshaped", "1"]) == 0
         weights.append(load_file(tmp_path / f"run-{data}" / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

@@ -336,7 +336,7 @@ def label_files(seed: int, shop: Workshop) -> str:
             labels = np.asarray(read_labels(path, {}))
         except (ValueError, OSError) as error:
             return said_in_a_line(error)
-    if labels.dtype.kind not in "iu":  # numbers that are no class are refused with the mesh they belong to
+    if labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
         raise Failure(f"labels {labels.dtype} from {labels.min()}")
     return PASSED
 

@@ -1,7 +1,7 @@
 # ruff: noqa: E402
 """Damaged files, odd meshes, kills, full disks: what a user may meet, many times over, from a seed.
 
-    python tests/torture.py [--minutes 20] [--only NAME …] [--times 1.0] [--first 0]
+    python tests/torture.py [--minutes 20] [--only NAME …] [--times 1.0] [--first 0] [--workers 2]
 
 A case is a campaign and a seed. It passes if the command did its work, is refused if it ended in one line
 that says why not, and fails if it did anything else: a traceback, a crash, a wrong result, a file half
@@ -18,12 +18,14 @@ import io
 import json
 import multiprocessing
 import os
+import queue
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -659,6 +661,27 @@ def tortured(cases: list[tuple[str, int]], deadline: float) -> Iterator[tuple[st
             yield (*rest.pop(0), "failed", wrong)
 
 
+def by_several(
+    cases: list[tuple[str, int]], deadline: float, workers: int
+) -> Iterator[tuple[str, int, str, str]]:
+    """The same by several processes at once, each with every so manieth case."""
+    results: queue.SimpleQueue[tuple[str, int, str, str] | None] = queue.SimpleQueue()
+
+    def lane(number: int) -> None:
+        for result in tortured(cases[number::workers], deadline):
+            results.put(result)
+        results.put(None)
+
+    for number in range(workers):
+        threading.Thread(target=lane, args=(number,), daemon=True).start()
+    while workers:
+        result = results.get()
+        if result is None:
+            workers -= 1
+        else:
+            yield result
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -668,6 +691,7 @@ def main() -> int:
     parser.add_argument("--times", type=float, default=1.0, help="as many cases")
     parser.add_argument("--first", type=int, default=0, help="seed to begin with")
     parser.add_argument("--count", type=int, help="so many cases of each")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes at once")
     options = parser.parse_args()
     counts = {
         name: options.count or max(1, round(options.times * CAMPAIGNS[name].count)) for name in options.only
@@ -680,7 +704,7 @@ def main() -> int:
     began = time.monotonic()
     tallies = {name: Counter[str]() for name in counts}
     failed = []
-    for name, seed, how, wrong in tortured(cases, began + 60 * options.minutes):
+    for name, seed, how, wrong in by_several(cases, began + 60 * options.minutes, options.workers):
         tallies[name][how] += 1
         if how == "failed":
             failed.append((name, seed, wrong))

@@ -44,6 +44,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).res
 
 import shapes
 from fieldconv.cli import main as command_line
+from fieldconv.datasets import Packer, open_dataset
 from fieldconv.folders.labels import read_labels
 from fieldconv.geometry.mesh import Mesh, MeshError
 from fieldconv.geometry.shapefile import load_shape
@@ -97,6 +98,10 @@ class Workshop:
         self.settings = SurfaceSettings(radius=0.3, samples=40)
         self.mesh = blob(0)[0]
         self.surface = self.cache.surface(self.mesh, self.settings)
+        self.packed = folder / "packed"
+        packer = Packer(self.packed)
+        packer.add("train", open_dataset(self.data, "segmentation", progress=False))
+        packer.finish()
         self.train(self.run)
         self.network = load(self.run)
 
@@ -425,6 +430,35 @@ def caches(seed: int, shop: Workshop) -> str:
     return PASSED
 
 
+def packs(seed: int, shop: Workshop) -> str:
+    """A file of a packed dataset is damaged; what can still be read must be what was packed."""
+    draw = np.random.default_rng(seed)
+    with shop.scratch() as folder:
+        shutil.copytree(shop.packed, folder / "packed")
+        files = sorted((folder / "packed").iterdir())
+        chosen = files[draw.integers(len(files))]
+        if chosen.suffix == ".json" and draw.random() < 0.5:
+            content = json.loads(chosen.read_text(encoding="utf-8"))
+            put_somewhere(draw, content)
+            chosen.write_text(json.dumps(content), encoding="utf-8")
+        else:
+            chosen.write_bytes(damaged(draw, chosen.read_bytes()))
+        sound = open_dataset(shop.packed, cache=False, progress=False)
+        with soon():
+            try:
+                found = open_dataset(folder / "packed", cache=False, progress=False)
+                pairs = [(found[index], sound[sound.names.index(found.names[index])])
+                         for index in range(len(found)) if found.names[index] in sound.names]  # fmt: skip
+            except ValueError as error:
+                return said_in_a_line(error)
+        if found.pre_transform.settings == sound.pre_transform.settings and not all(
+            torch.equal(one.vertex_y, other.vertex_y) and torch.equal(one.log, other.log)
+            for one, other in pairs
+        ):
+            raise Failure("another surface")
+    return PASSED
+
+
 def kills(seed: int, shop: Workshop) -> str:
     """A command is killed, several times, then run to its end: the result is that of a run without kills."""
     draw = np.random.default_rng(seed)
@@ -601,6 +635,7 @@ CAMPAIGNS = {
     "checkpoints": Campaign(checkpoints, 400, 12),
     "settings": Campaign(settings, 400, 40),
     "caches": Campaign(caches, 300, 12),
+    "packs": Campaign(packs, 200, 10),
     "renumbered": Campaign(renumbered, 100, 5),
     "moved": Campaign(moved, 50, 2),
     "kills": Campaign(kills, 100, 2),

@@ -1,10 +1,10 @@
 """Whole commands on meshes of any size: seconds, processor time, memory, and how they grow.
 
-    python benchmarks/large_meshes.py RUN [--sizes 10000 … 2000000] [--out growth.json] [--plot growth.png]
+    python benchmarks/large_meshes.py RUN … [--sizes 10000 … 2000000] [--out growth.json] [--plot growth.png]
 
-RUN is a trained network, such as what `fieldconv demo` leaves. Each command is a process of its own, start-up
-included. The meshes are bumpy tori of the sizes asked for. The last column of the table is the growth of the
-processor time beyond start-up for each factor of ten in vertices: 10 is linear.
+Each RUN is a trained network, such as what `fieldconv demo` leaves. Each command is a process of its own,
+start-up included. The meshes are bumpy tori of the sizes asked for. The last column is what each further
+vertex costs: growth is linear where it stays the same.
 """
 
 from __future__ import annotations
@@ -57,58 +57,48 @@ def measured(arguments: list[str]) -> dict[str, float]:
     }
 
 
-def growth(rows: list[dict[str, float]]) -> float:
-    """By how much the processor time beyond start-up grows for each factor of ten, fitted to all sizes."""
-    start = rows[0]["processor"]
-    more = [(row["vertices"], row["processor"] - start) for row in rows[1:] if row["processor"] > 1.2 * start]
-    if len(more) < 2:
-        return float("nan")
-    vertices, seconds = np.log10(np.array(more)).T
-    return float(10 ** np.polyfit(vertices, seconds, 1)[0])
+def microseconds(row: dict[str, float], before: dict[str, float]) -> float:
+    """Of processor time for each vertex that a mesh has more than the one before."""
+    return 1e6 * (row["processor"] - before["processor"]) / (row["vertices"] - before["vertices"])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("run", type=Path)
+    parser.add_argument("runs", type=Path, nargs="+")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
-    results: dict[str, list[dict[str, float]]] = {"info": [], "predict": []}
+    results: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for size in sorted(options.sizes):
             mesh = bumpy_torus(size)
             mesh.save(folder / "mesh.ply")
-            lines = {
-                "info": ["info", str(folder / "mesh.ply")],
-                "predict": [
-                    "predict",
-                    str(options.run),
-                    str(folder / "mesh.ply"),
-                    "--out",
-                    str(folder / "o"),
-                ],
+            path, out = str(folder / "mesh.ply"), str(folder / "o")
+            lines = {"info": ["info", path]}
+            lines |= {
+                f"predict {run.name}": ["predict", str(run), path, "--out", out] for run in options.runs
             }
             for command, arguments in lines.items():
-                results[command].append({"vertices": len(mesh.vertices), **measured(arguments)})
-                print(command, results[command][-1], flush=True)
+                row = {"vertices": len(mesh.vertices), **measured(arguments)}
+                results.setdefault(command, []).append(row)
+                print(command, row, flush=True)
     console = Console(width=110)
     for command, rows in results.items():
-        table = Table("vertices", "seconds", "processor seconds", "GB", title=f"fieldconv {command}")
-        for row in rows:
+        columns = ("vertices", "seconds", "processor seconds", "GB", "microseconds for a further vertex")
+        table = Table(*columns, title=f"fieldconv {command}")
+        for row, before in zip(rows, [None, *rows], strict=False):
             table.add_row(
                 f"{row['vertices']:,}",
                 f"{row['seconds']:.1f}",
                 f"{row['processor']:.1f}",
                 f"{row['gigabytes']:.2f}",
+                "" if before is None else f"{microseconds(row, before):.1f}",
             )
         console.print(table)
-        console.print(
-            f"processor time beyond start-up, for ten times as many vertices: {growth(rows):.1f} times"
-        )
     if options.out:
         options.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
     if options.plot:
@@ -123,8 +113,8 @@ def plot(results: dict[str, list[dict[str, float]]], path: Path) -> None:
     for command, rows in results.items():
         sizes = [row["vertices"] for row in rows]
         axes.loglog(sizes, [row["processor"] for row in rows], "o-", label=command)
-    largest = results["predict"][-1]
-    low = results["predict"][1]["vertices"]
+    slowest = list(results.values())[-1]
+    largest, low = slowest[-1], slowest[1]["vertices"]
     axes.loglog(
         [low, largest["vertices"]],
         [largest["processor"] * low / largest["vertices"], largest["processor"]],

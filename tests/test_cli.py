@@ -99,6 +99,22 @@ def test_info(capsys, folder):
     assert "Nothing is wrong" in shown
 
 
+def test_info_of_a_mesh_in_any_order_says_the_same(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("fieldconv.commands.info.MANY", 100)
+    vertices, faces = shapes.torus(around=40, across=20)
+    order = np.random.default_rng(0).permutation(len(vertices))
+    shuffled = Mesh(vertices[order], np.argsort(order)[faces])
+    said = []
+    for mesh in (Mesh(vertices, faces), shuffled):
+        mesh.save(tmp_path / "ring.ply")
+        assert main(["info", str(tmp_path / "ring.ply"), "--radius", "0.1"]) == 0
+        said.append(capsys.readouterr().out)
+    assert "components            │ 1" in said[0]
+    assert said[0].split("Neighbours")[0] == said[1].split("Neighbours")[0]
+    counts = [int(re.search(r"(\d+) on average", text)[1]) for text in said]
+    assert counts[0] == pytest.approx(counts[1], rel=0.05)
+
+
 def test_info_of_a_folder_lists_every_mesh(capsys, folder):
     assert main(["info", str(folder)]) == 1  # one is broken
     shown = " ".join(capsys.readouterr().out.split())

@@ -60,8 +60,7 @@ def packages(folder: str, *, needed: bool = False) -> dict[str, str]:
             top = module.split(".")[0]
             if top in sys.stdlib_module_names or top in OWN or path.with_name(f"{top}.py").is_file():
                 continue
-            # TensorBoard's writer is torch's, which imports it.
-            home = "tensorboard" if "tensorboard" in module else plain(homes.get(top, [top])[0])
+            home = plain(homes.get(top, [top])[0])
             if must or not needed:
                 found[home] = path.relative_to(ROOT).as_posix()
     return found

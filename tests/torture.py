@@ -1,7 +1,7 @@
 # ruff: noqa: E402
 """Damaged files, odd meshes, kills, full disks: what a user may meet, many times over, from a seed.
 
-    python tests/torture.py [--minutes 20] [--only NAME …] [--times 1.0] [--first 0]
+    python tests/torture.py [--minutes 20] [--only NAME …] [--times 1.0] [--first 0] [--workers 2]
 
 A case is a campaign and a seed. It passes if the command did its work, is refused if it ended in one line
 that says why not, and fails if it did anything else: a traceback, a crash, a wrong result, a file half
@@ -18,12 +18,14 @@ import io
 import json
 import multiprocessing
 import os
+import queue
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -42,6 +44,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).res
 
 import shapes
 from fieldconv.cli import main as command_line
+from fieldconv.datasets import Packer, open_dataset
 from fieldconv.folders.labels import read_labels
 from fieldconv.geometry.mesh import Mesh, MeshError
 from fieldconv.geometry.shapefile import load_shape
@@ -95,6 +98,10 @@ class Workshop:
         self.settings = SurfaceSettings(radius=0.3, samples=40)
         self.mesh = blob(0)[0]
         self.surface = self.cache.surface(self.mesh, self.settings)
+        self.packed = folder / "packed"
+        packer = Packer(self.packed)
+        packer.add("train", open_dataset(self.data, "segmentation", progress=False))
+        packer.finish()
         self.train(self.run)
         self.network = load(self.run)
 
@@ -221,6 +228,8 @@ def begin_forked(arguments: list[str], said: Path, limit: int | None = None) -> 
         file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
         os.dup2(file, 2)
+        # Under pytest they write elsewhere.
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8") for number in (1, 2))
         if limit is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -334,7 +343,7 @@ def label_files(seed: int, shop: Workshop) -> str:
             labels = np.asarray(read_labels(path, {}))
         except (ValueError, OSError) as error:
             return said_in_a_line(error)
-    if labels.dtype.kind not in "iu":  # numbers that are no class are refused with the mesh they belong to
+    if labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
         raise Failure(f"labels {labels.dtype} from {labels.min()}")
     return PASSED
 
@@ -418,6 +427,35 @@ def caches(seed: int, shop: Workshop) -> str:
             found = SurfaceCache(folder / "cache").surface(shop.mesh, shop.settings)
     if not all(torch.equal(found[name], shop.surface[name]) for name in shop.surface.keys()):  # noqa: SIM118
         raise Failure("another surface")
+    return PASSED
+
+
+def packs(seed: int, shop: Workshop) -> str:
+    """A file of a packed dataset is damaged; what can still be read must be what was packed."""
+    draw = np.random.default_rng(seed)
+    with shop.scratch() as folder:
+        shutil.copytree(shop.packed, folder / "packed")
+        files = sorted((folder / "packed").iterdir())
+        chosen = files[draw.integers(len(files))]
+        if chosen.suffix == ".json" and draw.random() < 0.5:
+            content = json.loads(chosen.read_text(encoding="utf-8"))
+            put_somewhere(draw, content)
+            chosen.write_text(json.dumps(content), encoding="utf-8")
+        else:
+            chosen.write_bytes(damaged(draw, chosen.read_bytes()))
+        sound = open_dataset(shop.packed, cache=False, progress=False)
+        with soon():
+            try:
+                found = open_dataset(folder / "packed", cache=False, progress=False)
+                pairs = [(found[index], sound[sound.names.index(found.names[index])])
+                         for index in range(len(found)) if found.names[index] in sound.names]  # fmt: skip
+            except ValueError as error:
+                return said_in_a_line(error)
+        if found.pre_transform.settings == sound.pre_transform.settings and not all(
+            torch.equal(one.vertex_y, other.vertex_y) and torch.equal(one.log, other.log)
+            for one, other in pairs
+        ):
+            raise Failure("another surface")
     return PASSED
 
 
@@ -597,11 +635,12 @@ CAMPAIGNS = {
     "checkpoints": Campaign(checkpoints, 400, 12),
     "settings": Campaign(settings, 400, 40),
     "caches": Campaign(caches, 300, 12),
+    "packs": Campaign(packs, 200, 10),
     "renumbered": Campaign(renumbered, 100, 5),
     "moved": Campaign(moved, 50, 2),
     "kills": Campaign(kills, 100, 2),
-    "full-disks": Campaign(full_disks, 30, 0),
-    "read-only": Campaign(read_only, 6, 0),
+    "full-disks": Campaign(full_disks, 30, 3),
+    "read-only": Campaign(read_only, 6, 3),
     "two-writers": Campaign(two_writers, 10, 2),
 }
 
@@ -657,6 +696,27 @@ def tortured(cases: list[tuple[str, int]], deadline: float) -> Iterator[tuple[st
             yield (*rest.pop(0), "failed", wrong)
 
 
+def by_several(
+    cases: list[tuple[str, int]], deadline: float, workers: int
+) -> Iterator[tuple[str, int, str, str]]:
+    """The same by several processes at once, each with every so manieth case."""
+    results: queue.SimpleQueue[tuple[str, int, str, str] | None] = queue.SimpleQueue()
+
+    def lane(number: int) -> None:
+        for result in tortured(cases[number::workers], deadline):
+            results.put(result)
+        results.put(None)
+
+    for number in range(workers):
+        threading.Thread(target=lane, args=(number,), daemon=True).start()
+    while workers:
+        result = results.get()
+        if result is None:
+            workers -= 1
+        else:
+            yield result
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -666,6 +726,7 @@ def main() -> int:
     parser.add_argument("--times", type=float, default=1.0, help="as many cases")
     parser.add_argument("--first", type=int, default=0, help="seed to begin with")
     parser.add_argument("--count", type=int, help="so many cases of each")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes at once")
     options = parser.parse_args()
     counts = {
         name: options.count or max(1, round(options.times * CAMPAIGNS[name].count)) for name in options.only
@@ -678,7 +739,7 @@ def main() -> int:
     began = time.monotonic()
     tallies = {name: Counter[str]() for name in counts}
     failed = []
-    for name, seed, how, wrong in tortured(cases, began + 60 * options.minutes):
+    for name, seed, how, wrong in by_several(cases, began + 60 * options.minutes, options.workers):
         tallies[name][how] += 1
         if how == "failed":
             failed.append((name, seed, wrong))

@@ -25,6 +25,7 @@ COMMANDS = {
     "filters": ("commands.filters:filters", "a page of learned filters and what they respond to"),
     "info": ("commands.info:info", "what is in a mesh, and what is wrong with it"),
     "precompute": ("commands.precompute:precompute", "prepare a folder of meshes ahead of training"),
+    "pack": ("commands.pack:pack", "put prepared meshes into few large files, for very many of them"),
     "cache": ("commands.cache:cache", "size of the kept surfaces and distances, or clear them"),
     "datasets make": ("commands.datasets:make", "write a folder of embedded shapes, to see the layout"),
     "datasets check": ("commands.datasets:check", "check a folder of meshes and labels"),

@@ -11,6 +11,7 @@ from fieldconv.folders.labels import (
     edges_in_file_order,
     mesh_labels,
     read_integers,
+    read_labels,
     read_numbers,
     read_vertex_map,
     vertex_labels,
@@ -39,6 +40,35 @@ def write(path, text):
 )
 def test_every_text_format_reads_the_same_labels(tmp_path, name, text):
     assert read_integers(write(tmp_path / name, text)).tolist() == [3, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(-2, np.int64), (-(2**63), np.int64), (2**31, np.int64), (2**64 - 1, np.uint64), (np.inf, np.float64),
+     (np.nan, np.float32), (0.5, np.float64), (1e300, np.float64)],
+)  # fmt: skip
+def test_a_label_that_is_none_names_its_vertex(tmp_path, value, kind):
+    labels = np.arange(9).astype(kind)
+    labels[[4, 7]] = value
+    np.save(tmp_path / "a.npy", labels)
+    with pytest.raises(DatasetError, match="the label of vertex 4 is") as error:
+        read_labels(tmp_path / "a.npy", {})
+    assert "\n" not in str(error.value)
+
+
+def test_labels_from_none_to_the_largest(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([-1, 0, 2**31 - 1]))
+    assert read_labels(tmp_path / "a.npy", {}).tolist() == [-1, 0, 2**31 - 1]
+    mesh = Mesh(np.eye(3), [[0, 1, 2]], "shape", vertex_data={"label": np.array([0, 1, -7])})
+    with pytest.raises(DatasetError, match="shape: the label of vertex 2 is -7"):
+        mesh_labels(mesh)
+
+
+def test_a_map_below_none_is_refused(tmp_path):
+    path = write(tmp_path / "a.txt", "1\n0\n-1\n")
+    assert read_vertex_map(path, base=1).tolist() == [0, -1, -1]
+    with pytest.raises(DatasetError, match="entry 2 is -9"):
+        read_vertex_map(write(tmp_path / "b.txt", "1\n-9\n"), base=1)
 
 
 def test_npy_of_any_integer_type_is_read(tmp_path):

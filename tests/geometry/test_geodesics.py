@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapes
+from fieldconv.geometry.charts import frame_vertices
 from fieldconv.geometry.discs import Discs, wrapped
 from fieldconv.geometry.geodesics import charts, geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh import Mesh, MeshError
@@ -279,6 +280,19 @@ def test_awkward_meshes_give_finite_symmetric_discs(name, solver):
     frames, normals = tangent_frames(mesh)
     np.testing.assert_allclose(np.linalg.norm(frames, axis=1), 1, atol=1e-9)
     np.testing.assert_allclose((frames * normals).sum(1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_frames_of_large_meshes_are_those_of_their_charts(seed, monkeypatch):
+    """Random faces share edges by ones, twos and threes, and are closed, open and pinched at vertices."""
+    draw = np.random.default_rng(seed)
+    vertices, faces = shapes.icosphere(1)
+    if seed % 2:
+        faces = draw.integers(0, len(vertices), (draw.integers(1, 80), 3))
+    mesh = Mesh(vertices, faces[draw.random(len(faces)) < draw.uniform(0.3, 1)])
+    expected = charts(Mesh(mesh.vertices, mesh.faces)).frame_vertex
+    monkeypatch.setattr("fieldconv.geometry.charts.MANY", 0)
+    np.testing.assert_array_equal(frame_vertices(mesh), expected)
 
 
 def assert_symmetric(discs):

@@ -120,17 +120,25 @@ def test_a_truncated_state_is_reported(tmp_path: Path) -> None:
 DISTRIBUTED = """
 import sys
 sys.path[:0] = [{root!r}, {tests!r}]
-from tests.training.test_resume import train_both
+from tests.training.test_resume import train_on
 
-train_both(sys.argv[1], processes=2)
+for job in sys.argv[1:]:
+    train_on(2, *job.split("|"))
 """
 TASKS = ("segmentation", "matching")
 
 
-def train_both(out: str | Path, processes: int) -> None:
-    """Five examples in batches of four: in every other step one of two processes has nothing to do."""
-    for task in TASKS:
-        data = blobs(task, count=5)
+def train_on(processes: int, task: str, out: str, how: str = "") -> None:
+    """Five examples in batches of four: in every other step one of two processes has nothing to do.
+
+    ``how`` is "stop" for an end after the first of two epochs, or "resume".
+    """
+
+    def stop(row: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    data = blobs(task, count=5)
+    try:
         train(
             tiny_network(task, data),
             data,
@@ -140,19 +148,30 @@ def train_both(out: str | Path, processes: int) -> None:
             learning_rate=0.001,
             **({"positives": 32} if task == "matching" else {}),
             average=0.9,
-            out=Path(out) / task,
+            out=out,
             machine=Machine(devices=str(processes), strategy="ddp" if processes > 1 else "auto"),
             quiet=True,
+            resume=how == "resume",
+            each_epoch=stop if how == "stop" else None,
         )
+    except KeyboardInterrupt:
+        assert how == "stop"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="several processes are not tried on Windows")
-def test_two_processes_match_one(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs by one process and by two, which torchrun starts once: that takes far longer than training."""
+    folder = tmp_path_factory.mktemp("processes")
+    script = folder / "script.py"
     script.write_text(DISTRIBUTED.format(root=str(ROOT), tests=str(ROOT / "tests")), encoding="utf-8")
+    for task in TASKS:
+        train_on(1, task, str(folder / f"{task}-1"))
+    train_on(1, "segmentation", str(folder / "begun-by-1"), "stop")
+    jobs = [f"{task}|{folder / f'{task}-2'}" for task in TASKS]
+    jobs += [f"segmentation|{folder / 'begun-by-2'}|stop", f"segmentation|{folder / 'begun-by-1'}|resume"]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     done = subprocess.run(
-        [*launcher, str(script), str(tmp_path / "two")],
+        [*launcher, str(script), *jobs],
         capture_output=True,
         encoding="utf-8",
         timeout=300,
@@ -160,14 +179,38 @@ def test_two_processes_match_one(tmp_path: Path) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    train_both(tmp_path / "one", processes=1)
-    for task in TASKS:
-        one, two = (load_file(tmp_path / number / task / "model.safetensors") for number in ("one", "two"))
-        start = tiny_network(task, blobs(task, count=2)).state_dict()
-        moved = max(float((one[name] - start[name]).abs().max()) for name in one)
-        for name in one:
-            torch.testing.assert_close(one[name], two[name], rtol=1e-3, atol=0.03 * moved)
-        rows = [State.load(tmp_path / number / task).history for number in ("one", "two")]
-        for a, b in zip(*rows, strict=True):
-            assert a["loss"] == pytest.approx(b["loss"], rel=1e-3)
-            assert a["score"] == pytest.approx(b["score"], abs=0.02)
+    return folder
+
+
+def assert_alike(task: str, one: Path, two: Path) -> None:
+    """Sums of several processes are rounded otherwise, and the optimiser divides small numbers by others."""
+    start = tiny_network(task, blobs(task, count=2)).state_dict()
+    weights, others = (load_file(folder / "model.safetensors") for folder in (one, two))
+    moved = max(float((weights[name] - start[name]).abs().max()) for name in weights)
+    for name in weights:
+        torch.testing.assert_close(weights[name], others[name], rtol=1e-3, atol=0.03 * moved)
+    for a, b in zip(State.load(one).history, State.load(two).history, strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], rel=1e-3)
+        assert a["score"] == pytest.approx(b["score"], abs=0.02)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="several processes are not tried on Windows")
+@pytest.mark.parametrize("task", TASKS)
+def test_two_processes_match_one(task: str, runs: Path) -> None:
+    assert_alike(task, runs / f"{task}-1", runs / f"{task}-2")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="several processes are not tried on Windows")
+def test_two_processes_go_on_where_one_stopped(runs: Path) -> None:
+    state = State.load(runs / "begun-by-1")
+    assert state.epoch == 2
+    assert {name.split("/")[0] for name in state.rng} == {"0", "1"}  # each has its own random numbers
+    assert_alike("segmentation", runs / "segmentation-1", runs / "begun-by-1")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="several processes are not tried on Windows")
+def test_one_process_goes_on_where_two_stopped(runs: Path) -> None:
+    assert State.load(runs / "begun-by-2").epoch == 1
+    train_on(1, "segmentation", str(runs / "begun-by-2"), "resume")
+    assert State.load(runs / "begun-by-2").epoch == 2
+    assert_alike("segmentation", runs / "segmentation-1", runs / "begun-by-2")

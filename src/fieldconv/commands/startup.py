@@ -1,11 +1,13 @@
 """A quick start: parts of other packages that few commands need are loaded when they are first used.
 
 Importing torch_geometric loads torch's compiler and some hundred datasets, which takes as long as torch
-itself. Only the command line does this; the library leaves imports as they are.
+itself; importing scipy loads a translator of Fortran. Only the command line does this; the library leaves
+imports as they are.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader
@@ -15,6 +17,7 @@ from typing import Any
 
 POSTPONED = frozenset(
     [
+        "numpy.f2py",
         "torch._dynamo",
         "torch_geometric.datasets",
         "torch_geometric.explain",
@@ -47,7 +50,16 @@ class _Postponed(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         del module.__path__  # so that importing anything below it loads it, too
+        module.__file__ = self.spec.origin  # which `inspect` asks of all modules, and must not load it
+        if module.__name__ == "torch._dynamo":
+            # What torch asks of it at the first call of every operator that is registered in Python. As long
+            # as the compiler is not loaded, there is nothing to be disabled.
+            module.disable = _as_it_is  # type: ignore[attr-defined]
         module.__class__ = _Later
+
+
+def _as_it_is(function: Any, *_: Any, **__: Any) -> Any:
+    return function
 
 
 class _Finder:
@@ -62,6 +74,7 @@ class _Finder:
 
 
 def start_quickly() -> None:
-    """Load the modules in `POSTPONED` only when something in them is used."""
+    """Load the modules in `POSTPONED` when something in them is used; look for garbage less often."""
+    gc.set_threshold(20_000, *gc.get_threshold()[1:])  # imports leave none
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fieldconv.datasets.make import make_folder as make_folder
     from fieldconv.datasets.matches import Matches as Matches
     from fieldconv.datasets.matches import SurfacePair as SurfacePair
+    from fieldconv.datasets.pack import Packer as Packer
+    from fieldconv.datasets.packed import PackedDataset as PackedDataset
     from fieldconv.folders.errors import DatasetError as DatasetError
 
 __getattr__, __dir__ = lazy(
@@ -29,6 +31,8 @@ __getattr__, __dir__ = lazy(
         "FolderDataset": "folder_dataset",
         "HumanSegmentation": "benchmarks.human_segmentation",
         "Matches": "matches",
+        "PackedDataset": "packed",
+        "Packer": "pack",
         "SHREC11": "benchmarks.shrec11",
         "SHREC19": "benchmarks.shrec19",
         "SHREC19Humans": "benchmarks.shrec19_humans",

@@ -185,28 +185,34 @@ class SurfaceDataset(Dataset[Any]):
 
         See `fieldconv.geometry.reshape`.
         """
-
-        def other(number: int, item: Item) -> Item:
-            return replace(item, read=partial(read_reshaped, item.read, seed, number, strength))
-
         # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
-        return self._remade(other, self.pre_transform, memory=0)
+        return self._remade(self._reshaping(seed, strength), self.pre_transform, memory=0)
 
     def damaged(self: Own, seed: int, strength: float = 1.0) -> Own:
         """Return the same elements, each mesh damaged as scans are, drawn by the seed.
 
         Targets are carried over. See `fieldconv.geometry.damage`.
         """
+
+        def truth(pair: Pair) -> Pair:
+            return replace(pair, truth=partial(damaged_truth, pair.truth))
+
+        return self._remade(self._damaging(seed, strength), self.pre_transform, memory=0, change_pair=truth)
+
+    def _reshaping(self, seed: int, strength: float) -> Callable[[int, Item], Item]:
+        def other(number: int, item: Item) -> Item:
+            return replace(item, read=partial(read_reshaped, item.read, seed, number, strength))
+
+        return other
+
+    def _damaging(self, seed: int, strength: float) -> Callable[[int, Item], Item]:
         version = damage_version()
 
         def other(number: int, item: Item) -> Item:
             read = partial(read_damaged, item.read, self.task, seed, number, strength, version)
             return replace(item, read=read)
 
-        def truth(pair: Pair) -> Pair:
-            return replace(pair, truth=partial(damaged_truth, pair.truth))
-
-        return self._remade(other, self.pre_transform, memory=0, change_pair=truth)
+        return other
 
     def _remade(
         self: Own,

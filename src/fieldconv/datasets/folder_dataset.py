@@ -9,6 +9,7 @@ from typing import Any, Literal
 from fieldconv.datasets.base import SurfaceDataset
 from fieldconv.datasets.benchmarks import benchmark_in
 from fieldconv.datasets.benchmarks.base import Benchmark
+from fieldconv.datasets.packed import PackedDataset, is_packed
 from fieldconv.folders.collection import Collection
 from fieldconv.folders.own import OwnFolder
 from fieldconv.folders.splits import check_split
@@ -116,7 +117,7 @@ def open_dataset(
     seed: int = 0,
     **options: Any,
 ) -> SurfaceDataset:
-    """Return the dataset in a folder, be it a benchmark's or one's own.
+    """Return the dataset in a folder, be it a benchmark's, one's own, or packed.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ def open_dataset(
     **options
         As for `SurfaceDataset`, or for the dataset in question.
     """
+    if is_packed(root):
+        return PackedDataset(root, task, split=split, **options)
     benchmark = detect_benchmark(root, task)
     if benchmark is None:
         return FolderDataset(root, task, split=split, seed=seed, **options)

@@ -19,6 +19,7 @@ from fieldconv.geometry.mesh import Mesh
 Ints = NDArray[np.int64]
 
 EXACT = 2**53  # beyond, floating-point numbers are no longer all whole numbers
+MOST = 2**31 - 1  # that a label may be; colours are labels, too
 LABEL_SUFFIXES = (".eseg", ".seg", ".txt", ".csv", ".npy", ".vts")
 LABEL_PROPERTIES = ("label", "labels", "part", "segment", "class")
 
@@ -90,11 +91,11 @@ def read_labels(path: str | Path, numbers: Mapping[str, int]) -> Ints:
     Raises
     ------
     DatasetError
-        Names the file and the first label that is not known.
+        Names the file and the first label that is not known, or vertex whose label can be none.
     """
     words = label_words(path)
     if words is None:
-        return read_integers(path)
+        return _in_range(read_integers(path), Path(path))
     known = {**numbers, "-1": -1}
     for place, word in enumerate(words, start=1):
         if word not in known:
@@ -183,6 +184,18 @@ def _as_integers(values: NDArray[Any], path: Path) -> Ints:
             str(path), [f"the label of vertex {first} is {values[first]}; expected an integer"]
         )
     return values.astype(np.int64)
+
+
+def _in_range(labels: Ints, path: Path) -> Ints:
+    """The same labels; raise DatasetError that names the first vertex whose label is none."""
+    wrong = (labels < -1) | (labels > MOST)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise DatasetError(
+            str(path),
+            [f"the label of vertex {first} is {labels[first]}; expected 0 to {MOST}, or -1 for none"],
+        )
+    return labels
 
 
 def _read_lines(path: Path) -> Ints:
@@ -333,9 +346,8 @@ def mesh_labels(mesh: Mesh) -> Ints | None:
     for name in LABEL_PROPERTIES:
         if name in mesh.vertex_data:
             values = np.asarray(mesh.vertex_data[name])
-            return _as_integers(
-                values.reshape(-1) if values.size == len(mesh.vertices) else values, Path(mesh.name)
-            )
+            values = values.reshape(-1) if values.size == len(mesh.vertices) else values
+            return _in_range(_as_integers(values, Path(mesh.name)), Path(mesh.name))
     return None
 
 
@@ -351,14 +363,18 @@ def colour_labels(mesh: Mesh) -> Ints | None:
 def read_vertex_map(path: str | Path, *, num_targets: int | None = None, base: int = 0) -> Ints:
     """Read a vertex map: one vertex id per line; in the file ids count from ``base``, in the result from 0.
 
-    Ids below ``base`` mean “none” and become −1 (files that count from 1 use 0 for it, the others −1).
+    −1 means “none”, and 0 in files that count from 1; both become −1.
 
     Raises
     ------
     DatasetError
-        If an id is beyond the ``num_targets`` vertices there are.
+        If an id is below −1, or beyond the ``num_targets`` vertices there are.
     """
-    ids = read_integers(path) - base
+    given = read_integers(path)
+    if len(given) and given.min() < -1:
+        line = int(np.argmax(given < -1)) + 1
+        raise DatasetError(str(path), [f"entry {line} is {given[line - 1]}; expected ids, or -1 for none"])
+    ids = given - base
     if num_targets is not None and len(ids) and ids.max() >= num_targets:
         line = int(np.argmax(ids >= num_targets)) + 1
         raise DatasetError(

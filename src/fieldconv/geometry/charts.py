@@ -17,6 +17,7 @@ from .discs import Floats, Ints
 from .mesh import Mesh
 
 Records = NDArray[np.void]
+MANY = 500_000  # faces from which charts are not made for the frames only
 
 CORNER = np.dtype(
     [
@@ -92,6 +93,31 @@ def charts(mesh: Mesh) -> Charts:
     return _charts[mesh]
 
 
+def frame_vertices(mesh: Mesh) -> Ints:
+    """Return for each vertex (V,) the other end of its edge at θ = 0, of large meshes without their charts.
+
+    Where all edges have two faces, it is the next vertex in the first face around.
+
+    Examples
+    --------
+    >>> frame_vertices(Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])).tolist()
+    [1, 2, 3, 0]
+    """
+    if len(mesh.faces) < MANY or mesh in _charts or mesh in _first_faces:
+        return charts(mesh).frame_vertex
+    faces, count = mesh.faces[_distinct_faces(mesh.faces)], len(mesh.vertices)
+    frame = np.arange(count)
+    # Of several assignments the last one counts.
+    frame[faces[::-1].ravel()] = np.roll(faces, -1, axis=1)[::-1].ravel()
+    keys, faces_of = np.unique(_edge_keys(faces, count), return_counts=True)
+    ends = np.zeros(count, bool)
+    ends[np.concatenate(np.divmod(keys[faces_of != 2], count))] = True
+    if ends.any():  # there fans begin at an edge of one face, or of several
+        around = Mesh(mesh.vertices, faces[ends[faces].any(axis=1)])
+        frame[ends] = _make_charts(around).frame_vertex[ends]
+    return frame
+
+
 def begin_frames(mesh: Mesh, faces: Ints) -> None:
     """Choose the face (V,) from which each vertex measures angles; else it is the first around it."""
     _first_faces[mesh] = faces
@@ -137,9 +163,7 @@ def _distinct_faces(faces: Ints) -> Ints:
 
 def _twins(faces: Ints, count: int) -> Ints:
     """(3F,) next corner that faces the same edge, in a circle."""
-    ends = np.stack([np.roll(faces, -1, axis=1), np.roll(faces, -2, axis=1)], -1).reshape(-1, 2)
-    ends.sort(axis=1)
-    key = ends[:, 0] * count + ends[:, 1]
+    key = _edge_keys(faces, count)
     order = np.argsort(key, kind="stable")
     begins = np.flatnonzero(np.r_[True, np.diff(key[order]) > 0]) if len(order) else np.zeros(0, np.int64)
     following = np.r_[order[1:], order[:1]]
@@ -147,6 +171,15 @@ def _twins(faces: Ints, count: int) -> Ints:
     twin = np.empty_like(order)
     twin[order] = following
     return twin
+
+
+def _edge_keys(faces: Ints, count: int) -> Ints:
+    """(3F,) a number for the edge that each corner faces, whichever way it runs."""
+    start, end = np.roll(faces, -1, axis=1).reshape(-1), np.roll(faces, -2, axis=1).reshape(-1)
+    key = np.minimum(start, end)
+    key *= count
+    key += np.maximum(start, end, out=end)
+    return key
 
 
 def _measure(corners: Records, points: Floats) -> Floats:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._compiled import kernel, num_threads, run_blocks
-from .charts import charts
+from .charts import charts, frame_vertices
 from .discs import Discs, Floats, Ints, symmetric
 from .front import front_block
 from .mesh import Mesh, MeshError
@@ -101,7 +101,7 @@ def tangent_frames(mesh: Mesh) -> tuple[Floats, Floats]:
     >>> frames[0], normals[0]
     (array([1., 0., 0.]), array([0., 0., 1.]))
     """
-    frame_vertex = charts(mesh).frame_vertex
+    frame_vertex = frame_vertices(mesh)
     normals = mesh.vertex_normals
     edge = mesh.vertices[frame_vertex] - mesh.vertices
     tangent = edge - (edge * normals).sum(1, keepdims=True) * normals

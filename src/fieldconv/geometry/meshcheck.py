@@ -143,13 +143,14 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
     finite = np.isfinite(vertices).all(axis=1)
     referenced = np.zeros(n_vertices, dtype=bool)
     referenced[faces] = True
-    edges = _Edges(faces[~_repeats_vertex(faces)], n_vertices)
     _, part = _components(n_vertices, faces[:, 0], faces[:, 1], faces[:, 0], faces[:, 2])
+    repeats = _repeats_vertex(faces)
+    edges = _Edges(faces[~repeats] if repeats.any() else faces, n_vertices)
     inconsistent = edges.unique[edges.disagree]
     return MeshReport(
         vertices=n_vertices,
         faces=len(faces),
-        components=len(np.unique(part[referenced])),
+        components=int(np.count_nonzero(np.bincount(part[referenced]))),
         boundary_loops=edges.boundary_loops(),
         boundary_edges=edges.unique[edges.faces_of == 1],
         non_manifold_edges=edges.unique[edges.faces_of > 2],
@@ -184,8 +185,8 @@ def _digests(rows: NDArray[np.float64] | Ints) -> NDArray[np.uint64]:
 
 
 def _repeats_vertex(faces: Ints) -> Bools:
-    repeats: Bools = (faces == np.roll(faces, 1, axis=1)).any(axis=1)
-    return repeats
+    a, b, c = faces.T
+    return np.asarray((a == b) | (b == c) | (c == a))
 
 
 def degenerate(vertices: Floats, faces: Ints) -> Bools:
@@ -209,9 +210,9 @@ def _some_degenerate(vertices: Floats, faces: Ints) -> Bools:
     sides = _scaled_sides(vertices, faces)
     doubled = np.linalg.norm(cross(sides[:, 0], sides[:, 1]), axis=1)
     flat = doubled <= _FLAT * (sides**2).sum(axis=2).max(axis=1)
-    finite = np.isfinite(vertices[faces]).all(axis=(1, 2))
-    judged: Bools = _repeats_vertex(faces) | (flat & finite)
-    return judged
+    if flat.any():
+        flat &= np.isfinite(vertices[faces]).all(axis=(1, 2))
+    return np.asarray(_repeats_vertex(faces) | flat)
 
 
 def cross(a: Floats, b: Floats) -> Floats:
@@ -226,27 +227,32 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 def _scaled_sides(vertices: Floats, faces: Ints) -> Floats:
     """(F, 3, 3) sides from corner i to i + 1, relative to the face's own size: no square overflows."""
-    corners = vertices[faces]
+    corners = vertices[faces].transpose(2, 1, 0).copy()  # long rows are quicker to reckon with
     corners = np.where(np.isfinite(corners), corners, 0) / 2  # halved: nor does a difference
     sides = np.roll(corners, -1, axis=1) - corners
-    size = np.abs(sides).max(axis=(1, 2), keepdims=True)
-    return np.asarray(sides / np.where(size > 0, size, 1))
+    size = np.abs(sides).max(axis=(0, 1))
+    return np.asarray(sides / np.where(size > 0, size, 1)).transpose(2, 1, 0)
 
 
 def _inward(vertices: Floats, edges: _Edges) -> bool:
     """Whether the mesh, consistently oriented, is closed and encloses a negative volume."""
     if not len(edges.faces) or (edges.faces_of != 2).any():
         return False
-    corners = vertices[edges.faces]
-    corners = corners / max(np.abs(corners).max(), 1e-300)
-    a, b, c = (corners - corners.mean(axis=(0, 1))).transpose(1, 0, 2)
-    volumes = (a * cross(b, c)).sum(axis=1)
-    return bool(volumes.sum() < -1e-9 * np.abs(volumes).sum())
+    share = np.bincount(edges.faces.reshape(-1), minlength=len(vertices)) / edges.faces.size
+    points = vertices / max(np.abs(vertices[share > 0]).max(), 1e-300)
+    points -= share[share > 0] @ points[share > 0]
+    volume = size = 0.0
+    for begin in range(0, len(edges.faces), _AT_ONCE):
+        a, b, c = points[edges.faces[begin : begin + _AT_ONCE].T]
+        volumes = (a * cross(b, c)).sum(axis=1)
+        volume, size = volume + volumes.sum(), size + np.abs(volumes).sum()
+    return bool(volume < -1e-9 * size)
 
 
 def _components(size: int, *links: Ints) -> tuple[int, Ints]:
     """Connected components of a graph given as pairs of arrays of linked nodes."""
-    rows, columns = np.concatenate(links[0::2]), np.concatenate(links[1::2])
+    small = np.int32 if size < 2**31 else np.int64  # half the memory
+    rows, columns = (np.concatenate(ends, dtype=small) for ends in (links[0::2], links[1::2]))
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
     count, label = connected_components(graph, directed=False)
     return int(count), label.astype(np.int64)
@@ -262,7 +268,9 @@ class _Edges:
         self.faces, self.n_vertices = faces, n_vertices
         start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
         self.forward = start < end
-        key = np.minimum(start, end) * n_vertices + np.maximum(start, end)
+        key = np.minimum(start, end)
+        key *= n_vertices
+        key += np.maximum(start, end, out=end)
         small = np.int32 if len(key) < 2**31 else np.int64  # half the memory
         self.order: Ints = np.argsort(key, kind="stable").astype(small)
         ordered = key[self.order]

@@ -209,7 +209,10 @@ class Surface(Data):  # type: ignore[misc]
         if values.is_complex():
             weight = weight * self.vertex_transport
         weight = weight.to(values.dtype).reshape(*weight.shape, *[1] * (values.ndim - 1))
-        interpolated: Tensor = (weight * values[self.vertex_sample]).sum(1)
+        # One sample after the other: all of them at once would take several times the memory of the result.
+        interpolated: Tensor = weight[:, 0] * values[self.vertex_sample[:, 0]]
+        for k in range(1, weight.shape[1]):
+            interpolated += weight[:, k] * values[self.vertex_sample[:, k]]
         return interpolated
 
     def show(

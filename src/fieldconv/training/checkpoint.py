@@ -21,6 +21,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from fieldconv import __version__
 from fieldconv._io import atomic_path, read_text, write_json, write_text
@@ -143,7 +144,7 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
     if (folder / WEIGHTS).is_file():
         there = _shapes(folder / WEIGHTS)
         try:
-            with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            with torch.random.fork_rng(devices=[]), torch.device("meta"), _Undrawn():
                 expected = {name: list(value.shape) for name, value in kind(settings).state_dict().items()}
         except Exception:  # somebody's network that cannot be built so
             expected = there
@@ -159,6 +160,15 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
             return kind(settings)
     except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {' '.join(str(error).split())[:300]}") from None
+
+
+class _Undrawn(TorchFunctionMode):
+    """Leaves weights without values: drawing them on the device "meta" would load torch's compiler."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") in ("normal_", "uniform_"):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +20,55 @@ def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 class TensorBoard:
-    """Scalars for TensorBoard, if it is installed; nothing otherwise."""
+    """Scalars for TensorBoard, if it is installed; nothing otherwise.
+
+    TensorBoard's own writer has a thread, which prints a traceback when the disk is full: this one has none.
+    """
 
     def __init__(self, folder: Path | None, *, done: int = 0) -> None:
-        self._writer: Any = None
-        if folder is not None:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError:
-                return
-            self._writer = SummaryWriter(str(folder), purge_step=done)
+        self._file: Any = None
+        if folder is None:
+            return
+        try:
+            from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+            from tensorboard.compat.proto.summary_pb2 import Summary
+            from tensorboard.summary.writer.record_writer import RecordWriter
+        except ImportError:
+            return
+        self._event, self._summary = Event, Summary
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
+        self._file = open(folder / name, "ab")  # noqa: SIM115
+        self._records = RecordWriter(self._file)
+        self._write(file_version="brain.Event:2")
+        # What an earlier part of this run wrote of the steps from here on does not count.
+        self._write(step=done, session_log=SessionLog(status=SessionLog.START))
 
     def add(self, values: dict[str, Any], step: int) -> None:
-        if self._writer is not None:
-            try:
-                for key, value in values.items():
-                    self._writer.add_scalar(key, value, step)
-            except OSError:  # a full disk: the table of metrics says so
-                self._writer = None
+        """Write numbers by their names."""
+        if self._file is not None:
+            named = [self._summary.Value(tag=key, simple_value=float(value)) for key, value in values.items()]
+            self._write(step=step, summary=self._summary(value=named))
+
+    def flush(self) -> None:
+        """Let readers see what was written."""
+        if self._file is not None:
+            self._tried(self._file.flush)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        """Write the rest."""
+        if self._file is not None:
+            self._tried(self._file.close)
+            self._file = None
+
+    def _write(self, **content: Any) -> None:
+        event = self._event(wall_time=time.time(), **content).SerializeToString()
+        self._tried(lambda: self._records.write(event))
+
+    def _tried(self, step: Callable[[], object]) -> None:
+        try:
+            step()
+        except OSError:  # a full disk: the table of metrics says so
+            file, self._file = self._file, None
+            with suppress(OSError):
+                file.close()

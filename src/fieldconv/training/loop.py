@@ -129,6 +129,7 @@ class Fit:
                 self.history.append(row)
                 self._keep()
                 board.add({key: value for key, value in row.items() if key != "epoch"}, self.step)
+                board.flush()
                 progress.epoch(row)
                 if self.each_epoch is not None:
                     self.each_epoch(row)

@@ -74,6 +74,8 @@ def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
             f"face {int(np.argmax(sizes))} has {sizes.max():,} corners, more than {MOST_CORNERS:,}; cut it "
             "into triangles and export it again"
         )
+    if (sizes == 3).all():
+        return corners.reshape(-1, 3), np.arange(len(sizes))
     first = np.cumsum(sizes) - sizes
     pieces = np.maximum(sizes - 2, 0)
     polygon = np.repeat(np.arange(len(sizes)), pieces)

@@ -1,0 +1,85 @@
+"""`fieldconv pack`: prepared surfaces in few large files, to train from very many of them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from fieldconv.surface.settings import SurfaceSettings
+
+
+def pack(
+    task: tyro.conf.Positional[str],
+    /,
+    *,
+    data: Path,
+    out: Path,
+    network: str = "fcnet",
+    preset: str = "default",
+    config: Path | None = None,
+    settings: Annotated[SurfaceSettings, tyro.conf.arg(name="")] = SurfaceSettings(),  # noqa: B008
+    split_seed: int = 0,
+    reshaped: int | None = None,
+    damaged: int | None = None,
+    size: str = "1GB",
+) -> int:
+    """Prepare the training and test meshes of a folder, and put them into few large files.
+
+    A file for each mesh is slow to read when there are very many. Training reads a packed folder as any
+    other (`--data PACKED`), a surface when its turn comes, and the result is the same network. Prepare the
+    meshes on many machines first (`fieldconv precompute`); what is prepared already is not prepared again.
+
+    $ fieldconv pack segmentation --data MESHES --out PACKED
+    $ fieldconv train segmentation --data PACKED --out RUN
+
+    Args:
+        task: What will be learnt.
+        data: Folder of a benchmark or of your own meshes.
+        out: Folder for the files.
+        network: The network that will be trained.
+        preset: Prepare meshes as training with this preset does, unless options say otherwise.
+        config: YAML or JSON file of settings, such as the run.yaml of a run.
+        settings: How meshes are prepared.
+        split_seed: Draws the test part where a set does not say what it is.
+        reshaped: Reshaped copies of each training mesh to pack as well; as many as training would make if
+            not given.
+        damaged: The same for damaged copies.
+        size: Of a file, such as 500MB.
+    """
+    from fieldconv import keep_freed_memory
+    from fieldconv.datasets import Packer, open_dataset
+    from fieldconv.folders.errors import DatasetError
+    from fieldconv.surface.cache import size_limit
+    from fieldconv.surface.surface import ToSurface
+    from fieldconv.training.settings import RunSettings
+
+    keep_freed_memory()
+    given = {k: v for k, v in settings.to_dict().items() if v != getattr(SurfaceSettings(), k)}
+    run = RunSettings.assemble(
+        task, preset=preset, network=network, file=config, changes={**given, "data": str(data)}
+    )
+    packer = Packer(out, size=size_limit(size) or sys.maxsize)
+    wanted = ToSurface(**run.network.surface_settings.to_dict())
+    for part in ("train", "test"):
+        try:
+            found = open_dataset(data, task, split=part, seed=split_seed, pre_transform=wanted, memory=0)
+        except DatasetError as error:
+            if part == "train":
+                raise
+            print(f"Without a test part: {str(error).splitlines()[0]}", file=sys.stderr)
+            continue
+        packer.add(part, found)
+        if part == "train" and not found._task.paired:
+            recipe = run.training
+            for number in range(recipe.reshaped if reshaped is None else reshaped):
+                packer.add_copies(found, "reshaped", number + 1, recipe.reshaping)
+            for number in range(recipe.damaged if damaged is None else damaged):
+                packer.add_copies(found, "damaged", number + 1, recipe.damaging)
+    packer.finish()
+    print(f"{packer.surfaces:,} surfaces in {packer.files:,} files, {packer.bytes / 1e9:.3g} GB.")
+    print(f"Try: fieldconv train {task} --data {shlex.quote(str(out))} --out RUN")
+    return 0

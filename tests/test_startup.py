@@ -1,0 +1,57 @@
+"""Parts of other packages that commands load only when they use them."""
+
+import subprocess
+import sys
+
+POSTPONED = ("torch._dynamo", "torch_geometric.datasets")
+
+
+def run(code: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_predicting_loads_no_compiler(tmp_path):
+    """Every operator registered in Python, and weights on the device "meta", would load it."""
+    code = f"""
+import sys
+sys.path.insert(0, "tests")
+import shapes
+from fieldconv.cli import main
+from fieldconv.commands.startup import start_quickly
+start_quickly()
+import fieldconv as fc
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.training.checkpoint import save_pretrained
+
+network = fc.FCNet(fc.FCNetConfig(outputs=2, head="labels", blocks=1, width=4, samples=40))
+network.task, network.class_names = "segmentation", ("a", "b")
+save_pretrained(network, {str(tmp_path / "run")!r})
+Mesh(*shapes.icosphere(1)).save({str(tmp_path / "ball.ply")!r})
+run, mesh, out = {[str(tmp_path / name) for name in ("run", "ball.ply", "out")]!r}
+assert main(["predict", run, mesh, "--out", out]) == 0
+loaded = [name for name in sys.modules if name.startswith({tuple(name + "." for name in POSTPONED)!r})]
+assert not loaded, loaded
+"""
+    run(code)
+
+
+def test_what_is_postponed_is_there_when_it_is_asked_for():
+    code = """
+from fieldconv.commands.startup import start_quickly
+start_quickly()
+import inspect, sys
+import torch, torch_geometric.datasets, torch_geometric.nn
+assert "torch_geometric.nn.conv" not in sys.modules
+inspect.getmodule(inspect.currentframe())  # asks all modules for their files
+assert "torch_geometric.nn.conv" not in sys.modules
+from torch_geometric.nn.conv import GCNConv
+assert torch_geometric.nn.GCNConv is GCNConv
+assert torch_geometric.datasets.FAUST.__name__ == "FAUST"
+import torch._dynamo
+assert torch._dynamo.config.__name__ == "torch._dynamo.config"
+assert torch._dynamo.disable.__module__.startswith("torch._dynamo")
+"""
+    run(code)

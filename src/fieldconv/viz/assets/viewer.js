@@ -6,6 +6,7 @@
   const EYE = 1.03 / Math.sin((15 * Math.PI) / 180); // from there the unit ball just fits
   const COARSE = 14000; // faces that a computer without a graphics card draws in a few hundredths of a second
   const SMOOTH = 30; // milliseconds that a frame may take
+  const QUICK = 0.6; // share of the pixels along each side while a slow computer moves a large mesh
   const MODES = { plain: 0, labels: 1, scalar: 2, colours: 3, polar: 4 };
 
   // ---------------------------------------------------------------- arrays
@@ -252,14 +253,20 @@
       return texture;
     }
 
+    // The browser copies the whole of this canvas each time, so it should not be much larger than the picture.
+    makeRoom(width, height) {
+      const canvas = this.canvas;
+      const small = canvas.width < width || canvas.height < height;
+      if (!small && canvas.width * canvas.height < 1.5 * width * height) return;
+      canvas.width = small ? Math.max(canvas.width, width) : width;
+      canvas.height = small ? Math.max(canvas.height, height) : height;
+    }
+
     // Detail below one draws fewer pixels and stretches them; coarse draws fewer faces and no edges.
     draw(view, detail, coarse) {
       const gl = this.gl;
       const [width, height] = [view.canvas.width, view.canvas.height].map((side) => Math.ceil(side * detail));
-      if (this.canvas.width < width || this.canvas.height < height) {
-        this.canvas.width = Math.max(this.canvas.width, width);
-        this.canvas.height = Math.max(this.canvas.height, height);
-      }
+      this.makeRoom(width, height);
       const bottom = this.canvas.height - height;
       gl.viewport(0, bottom, width, height);
       gl.scissor(0, Math.max(0, bottom - 2), width + 2, height + 2); // stretching looks a little beyond the edge
@@ -1091,7 +1098,8 @@
       const start = performance.now();
       for (const view of this.views) {
         if (!view.paint) continue;
-        painter().draw(view, this.moving ? this.detail : 1, this.moving && this.slow && view.large);
+        const quick = this.moving && this.slow && view.large;
+        painter().draw(view, quick ? Math.min(QUICK, this.detail) : this.moving ? this.detail : 1, quick);
         if (view.marked >= 0) view.mark(view.marked);
       }
       if (this.pinned) this.pinned.placeTip(...this.pinned.project(this.pinned.marked));

@@ -2,9 +2,9 @@
 
     python benchmarks/viewer.py
 
-Needs Chromium. Prints, for two sizes of the window and for numbers and classes at the vertices, the frames a second
-of the turns, the processor time of a frame in all processes of the browser, and how busy the machine was before and
-after.
+Needs Chromium. Prints, for two sizes of the window and for numbers and classes at the vertices, the frames
+a second of the turns, the processor time of a frame in all processes of the browser, and how busy the
+machine was before and after.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def main() -> None:
                 rates.append(1000 * FRAMES / browser.run(TURN))
             spent = 1000 * (processor_seconds(program) - busy) / (FRAMES * TURNS)
             print(
-                f"{width} x {height}, {what}: {np.median(rates):.0f} frames a second ({min(rates):.0f} to {max(rates):.0f}, "
+                f"{width} x {height}, {what}: {np.median(rates):.0f} frames a second "
+                f"({min(rates):.0f} to {max(rates):.0f}, "
                 f"{TURNS} turns of {FRAMES}), {spent:.0f} ms of processor time a frame; "
                 f"load {load:.1f} before, {os.getloadavg()[0]:.1f} after, {os.cpu_count()} cores"
             )

@@ -20,9 +20,9 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
         meshes: Creatures to learn from.
     """
     from fieldconv import keep_freed_memory
+    from fieldconv._words import duration
     from fieldconv.training.checkpoint import STATE
     from fieldconv.training.evaluating import evaluate
-    from fieldconv.training.progress import duration
     from fieldconv.training.run import train_from
     from fieldconv.training.settings import FILE, RunSettings, read_settings
 
@@ -45,9 +45,9 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     print_metrics(result)
     print("4. Drawing.")
     shown = _draw_demo(model, test, out)
-    took = duration(time.monotonic() - began)
+    took, right = duration(time.monotonic() - began), f"{100 * result.metrics['accuracy']:.1f} %"
     print(f"""
-Done in {took}. {result.metrics["accuracy"]:.1%} of the vertices of unseen creatures are labelled right.
+Done in {took}. {right} of the vertices of unseen creatures are labelled right.
 
 Look at
   {out / "report.html"}   training, results and shapes in 3-D, in any browser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fieldconv._words import duration
 from fieldconv.commands.options import Meshes
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
     console.print(
         f"  Neighbours within {radius:g}: {held.mean():,.0f} on average, {held.min():,} to {held.max():,}. "
         f"Preparing every vertex: about {pairs / 1e6:,.1f} million pairs, {BYTES * pairs / 1e9:.2g} GB, "
-        f"{_duration(SECONDS * pairs)} on one core.",
+        f"{duration(max(SECONDS * pairs, 0.1))} on one core.",
         highlight=False,
         soft_wrap=True,
     )
@@ -133,9 +134,3 @@ def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64
     discs = geodesic_discs(coarse.mesh, radius * shape.area**0.5, sources=some, solver="front")
     stands_for = np.bincount(coarse.vertex_map[coarse.vertex_map >= 0], minlength=count)
     return np.add.reduceat(stands_for[discs.targets], discs.offsets[:-1])
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 0.1):.2g} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

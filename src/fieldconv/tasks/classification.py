@@ -153,6 +153,7 @@ class Classification(LabelTask):
             shapes,
             {"confusion": matrix},
             {"confidence": reliability.curve},
+            intervals={CALIBRATION.key: found} if (found := reliability.interval) else {},
             class_names=names,
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldconv._words import duration
 from fieldconv.viz import figures, page, plots, trust
 from fieldconv.viz.figures import epochs_of, split_history
 from fieldconv.viz.metric import Metric
@@ -207,13 +208,9 @@ def _training(run: Run) -> str:
             drawn.append(plots.lines(curves, x="epoch", y=title, percent=y == "share", whole=True))
     seconds = run.history.get("seconds")
     spent = (
-        "" if seconds is None else f"{count(len(seconds), 'epoch')}, {_duration(float(np.nansum(seconds)))}"
+        "" if seconds is None else f"{count(len(seconds), 'epoch')}, {duration(float(np.nansum(seconds)))}"
     )
     return section("Training", _side_by_side(drawn), spent) if drawn else ""
-
-
-def _duration(seconds: float) -> str:
-    return count(round(seconds), "second") if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _results(run: Run) -> str:
@@ -229,7 +226,7 @@ def _results(run: Run) -> str:
     sections += [_curve_section(texts, curves) for texts, curves in _curves({run.name: run}).items()]
     if run.descriptors is not None:
         drawn = plots.scatter(*run.descriptors, run.class_names)
-        caption = "t-SNE of the network's descriptors of points on test shapes, coloured by their true class."
+        caption = "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
         sections.append(section("Descriptors", drawn, caption))
     return "".join(sections)
 
@@ -257,7 +254,7 @@ def _every_shape(run: Run) -> str:
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
-    one, several = "The test shape", f"All {count(len(shapes), trust.unit(run))}, worst first"
+    one, several = f"The {trust.unit(run)}", f"All {count(len(shapes), trust.unit(run))}, worst first"
     return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 

@@ -176,9 +176,12 @@ def _card(run: Run, key: str, *, main: bool) -> str:
 def _measured_on(run: Run) -> str:
     """Say how much was tested, and what the intervals are."""
     told = trust.measured_on(run)
-    if told and any(run.interval(key) is not None for key in run.metrics):
-        return f"{told} Below a number: its 95 % interval over shapes like these."
-    return told
+    below = []
+    if any(run.interval(key) is not None for key in run.metrics):
+        below.append("its 95 % interval over shapes like these")
+    if any(run.guess(key) is not None for key in run.metrics):
+        below.append("what guessing reaches")
+    return f"{told} Below a number: {' and '.join(below)}." if told and below else told
 
 
 def _published(run: Run) -> str:
@@ -226,7 +229,9 @@ def _results(run: Run) -> str:
     sections += [_curve_section(texts, curves) for texts, curves in _curves({run.name: run}).items()]
     if run.descriptors is not None:
         drawn = plots.scatter(*run.descriptors, run.class_names)
-        caption = "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
+        caption = (
+            "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
+        )
         sections.append(section("Descriptors", drawn, caption))
     return "".join(sections)
 

@@ -755,6 +755,26 @@
       if (v < 0) return;
       this.viewer.pinned = this;
       this.tell(v, ...this.project(v));
+      const said = this.colourings.map((c) => [c.name, c.describe(v)]).filter(([, text]) => text !== null);
+      this.viewer.voice.textContent = [`Vertex ${v}`, ...said.map(([name, text]) => `${name}: ${text}`)].join(". ");
+    }
+
+    // For keys: the vertex in the middle of the canvas, or beside it where nothing is.
+    pinMiddle() {
+      const [x, y] = [this.canvas.clientWidth / 2, this.canvas.clientHeight / 2];
+      if (this.pick(x, y) >= 0) return this.pin(x, y);
+      let [best, place] = [Infinity, null];
+      for (let v = 0; v < this.mesh.count; v++) {
+        if (this.hidden.size && this.hidden.has(this.current.values[v])) continue;
+        const [px, py] = this.project(v);
+        const away = Math.hypot(px - x, py - y);
+        if (away < best) [best, place] = [away, [px, py]];
+      }
+      if (!place) return;
+      // On the rim a ray may pass by: a little further in.
+      const steps = [0, 1, 2, 4, 8].map((k) => [0, 1].map((i) => place[i] + (k * (place[i] - [x, y][i])) / Math.max(1, best)));
+      const hit = steps.find((step) => this.pick(...step) >= 0);
+      if (hit) this.pin(...hit);
     }
 
     // Mark a vertex, and what it corresponds to, and show its values beside (x, y).
@@ -885,8 +905,7 @@
         else if (event.key === "-") this.zoomBy(1 / 1.15, ...middle);
         else if (event.key === "0") this.viewer.reset();
         else if (event.key === "u") this.viewer.turnUp();
-        else if (event.key === "Enter" || event.key === " ") this.pin(...middle);
-        else if (event.key === "Escape") this.viewer.unpin();
+        else if (event.key === "Enter" || event.key === " ") this.pinMiddle();
         else return;
         event.preventDefault();
       });
@@ -906,8 +925,12 @@
       this.grid = make("div", "fc-grid");
       this.grid.style.setProperty("--columns", spec.columns);
       this.tip = make("div", "fc-tip");
-      this.tip.setAttribute("role", "status");
-      root.replaceChildren(this.tools, this.legends, this.grid, this.tip);
+      this.voice = make("p", "fc-hidden"); // always there, so that a screen reader hears its changes
+      this.voice.setAttribute("role", "status");
+      root.replaceChildren(this.tools, this.legends, this.grid, this.tip, this.voice);
+      root.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") this.unpin();
+      });
     }
 
     // The view the page starts with: every mesh as large as it goes.
@@ -1073,6 +1096,7 @@
 
     unpin() {
       this.pinned = null;
+      this.voice.textContent = "";
       this.unmark();
     }
 

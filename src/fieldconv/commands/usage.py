@@ -93,8 +93,9 @@ def one_line(box: str) -> str:
         choices = re.sub(r"['\"(),]", " ", text.split("Expected one of", 1)[1]).split()
         value, option = re.findall(r"'([^']*)'", text)[:2]
         return f"{option} is {value}; it can be {', '.join(sorted(set(choices) - {'None'}))}"
-    for kind, wanted in (("literal for int", "whole number"), ("convert string to float", "number")):
+    for kind, needed in (("literal for int", "whole number"), ("convert string to float", "number")):
         if text.startswith("Error parsing") and kind in text:
-            option, value = text.split()[2].rstrip(":"), text.split("'")[-2]
-            return f"{option} is {value}; it must be a {wanted}"
+            words = text.split()
+            value = text.split("'")[-2]
+            return f"{words[2].rstrip(':')} is {value}; it must be a {needed}"
     return text[:1].lower() + text[1:] if text else "wrong arguments"

@@ -185,7 +185,7 @@ class Correspondence(LabelTask):
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},
             guesses=_random_vertices(distances, np.concatenate(asked)),
-            intervals={CALIBRATION.key: found} if (found := reliability.interval) else {},
+            intervals={CALIBRATION.key: apart} if (apart := reliability.interval) else {},
         )
 
     def show(self, found: Prediction) -> list[VertexValues]:

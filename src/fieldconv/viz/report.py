@@ -357,9 +357,10 @@ def _told_of_all(runs: Mapping[str, Run]) -> list[str]:
 def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metric]) -> str:
     """A table of metrics, with mean and standard deviation where a row has several runs."""
     several = any(len(runs) > 1 for runs in rows.values())
+    tasks = len({run.task for runs in rows.values() for run in runs}) > 1
     cells, means = [], []
     for name, runs in rows.items():
-        row = [name, runs[0].task, *([str(len(runs))] if several else [])]
+        row = [name, *([runs[0].task] if tasks else []), *([str(len(runs))] if several else [])]
         values = {key: [run.metrics[key] for run in runs if key in run.metrics] for key in metrics}
         means.append({key: float(np.mean(found)) for key, found in values.items() if found})
         for key, metric in metrics.items():
@@ -369,7 +370,8 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
             else:
                 row.append(metric.text(found[0] if found else None))
         cells.append(row)
-    header = ["run", "task", *(["runs"] if several else []), *(metric.label for metric in metrics.values())]
+    columns = ["run", *(["task"] if tasks else []), *(["runs"] if several else [])]
+    header = [*columns, *(metric.label for metric in metrics.values())]
     first = len(header) - len(metrics)
     marked = set()
     for column, (key, metric) in enumerate(metrics.items(), start=first):

@@ -68,7 +68,10 @@
   }
 
   // Plots side by side share the width of a sheet.
-  const beside = (place) => Math.min(2, place.closest(".row")?.childElementCount || 1);
+  const beside = (place) => {
+    const row = place.closest(".row");
+    return !row || row.querySelector('.plot[style*="max-width"]') ? 1 : Math.min(2, row.childElementCount);
+  };
   const drawAll = (width) => Promise.all(places.map((place) => draw(place, width && (width - 20) / beside(place))));
   window.fieldconvPlots = { ready: false };
   drawAll().then(() => {

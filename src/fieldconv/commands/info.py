@@ -113,7 +113,7 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
     pairs = held.mean() * len(shape.vertices)
     console.print(
         f"  Neighbours within {radius:g}: {held.mean():,.0f} on average, {held.min():,} to {held.max():,}. "
-        f"Preparing every vertex: about {pairs / 1e6:,.1f} million pairs, {BYTES * pairs / 1e9:.2g} GB, "
+        f"Preparing every vertex: about {_pairs(pairs)}, {BYTES * pairs / 1e9:.2g} GB, "
         f"{duration(max(SECONDS * pairs, 0.1))} on one core.",
         highlight=False,
         soft_wrap=True,
@@ -134,3 +134,8 @@ def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64
     discs = geodesic_discs(coarse.mesh, radius * shape.area**0.5, sources=some, solver="front")
     stands_for = np.bincount(coarse.vertex_map[coarse.vertex_map >= 0], minlength=count)
     return np.add.reduceat(stands_for[discs.targets], discs.offsets[:-1])
+
+
+def _pairs(count: float) -> str:
+    """Return a number of pairs in words, as exactly as it is known."""
+    return f"{count / 1e6:,.1f} million pairs" if count >= 1e6 else f"{round(count, -2):,.0f} pairs"

@@ -2,12 +2,14 @@
 
     python benchmarks/viewer.py
 
-Needs Chromium. Prints, for numbers and for classes at the vertices, the frames a second of each turn, the
-processor time of a frame in all processes of the browser, and how busy the machine was before and after.
+Needs Chromium. Prints, for two sizes of the window and for numbers and classes at the vertices, the frames
+a second of the turns, the processor time of a frame in all processes of the browser, and how busy the
+machine was before and after.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -23,6 +25,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import Panel, panels, write_page
 
 FRAMES, TURNS = 40, 6
+WINDOWS = ((1280, 900), (1920, 1080))
 TURN = (
     "(async () => { const view = fieldconv.viewers[0].views[0]; const start = performance.now();"
     f"for (let k = 0; k < {FRAMES}; k++) {{ view.turnBy(6, 2); await new Promise(requestAnimationFrame); }}"
@@ -51,13 +54,13 @@ def processor_seconds(process: psutil.Process) -> float:
 
 def main() -> None:
     mesh = torus()
-    height = mesh.vertices[:, 2]
-    classes = np.digitize(height, [-0.2, 0.0, 0.2])
-    shown = {"numbers": panels.scalar("Height", height), "classes": panels.labels("Part", classes)}
+    elevation = mesh.vertices[:, 2]
+    classes = np.digitize(elevation, [-0.2, 0.0, 0.2])
+    shown = {"numbers": panels.scalar("Height", elevation), "classes": panels.labels("Part", classes)}
     with tempfile.TemporaryDirectory() as folder, Browser(timeout=300) as browser:
         program = psutil.Process(browser._process.pid)
-        browser.size(1280, 900)
-        for what, colouring in shown.items():
+        for (width, height), (what, colouring) in itertools.product(WINDOWS, shown.items()):
+            browser.size(width, height)
             page = write_page([Panel(mesh=mesh, colourings=[colouring])], Path(folder) / f"{what}.html")
             browser.open(page, ready="window.fieldconv && fieldconv.ready")
             browser.run(TURN)  # shaders are compiled, and fewer faces made, the first time
@@ -66,7 +69,8 @@ def main() -> None:
                 rates.append(1000 * FRAMES / browser.run(TURN))
             spent = 1000 * (processor_seconds(program) - busy) / (FRAMES * TURNS)
             print(
-                f"{what}: {np.median(rates):.0f} frames a second ({min(rates):.0f} to {max(rates):.0f}, "
+                f"{width} x {height}, {what}: {np.median(rates):.0f} frames a second "
+                f"({min(rates):.0f} to {max(rates):.0f}, "
                 f"{TURNS} turns of {FRAMES}), {spent:.0f} ms of processor time a frame; "
                 f"load {load:.1f} before, {os.getloadavg()[0]:.1f} after, {os.cpu_count()} cores"
             )

@@ -68,10 +68,15 @@ def test_wrong_usage_is_2(capsys):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("precompute x --solver guess", "'guess' .*'local'"),
+        ("precompute x --solver guess", "--solver is guess; it can be .*local"),
         ("info shape.obj --radios 0.2", "there is no option --radios; did you mean --radius"),
-        ("info shape.obj --radius far", "--radius.*'far'"),
+        ("info shape.obj --radius far", "--radius is far; it must be a number"),
         ("predict RUN shape.obj", "--out PATH is missing"),
+        ("predict RUN shape.obj --ou X", "there is no option --ou; did you mean --out"),
+        ("predict RUN shape.obj -x --out X", "there is no option -x"),
+        ("predict RUN shape.obj --out", "--out needs a value"),
+        ("evaluate RUN --part al", "--part is al; it can be all, test, train"),
+        ("train segmentation --epochs three --out X", "--epochs is three; it must be a whole number"),
         ("cache size now", "now is one argument too many"),
         ("train segmentation --out RUN --epoch 3", "there is no option --epoch; did you mean --epochs"),
     ],

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -188,12 +189,29 @@ def test_blas_has_its_threads_back_after_calls_that_overlap() -> None:
     def threads() -> set[int]:
         return {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
 
-    with threadpoolctl.threadpool_limits(2, "blas"):
+    first, second = one_blas_thread(), one_blas_thread()
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:  # both live until the end
         before = threads()
-        first, second = one_blas_thread(), one_blas_thread()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
+        one.submit(first.__enter__).result()
+        other.submit(second.__enter__).result()
         assert threads() == {1}
-        second.__exit__(None, None, None)
+        one.submit(first.__exit__, None, None, None).result()
+        assert threads() == {1}
+        other.submit(second.__exit__, None, None, None).result()
         assert threads() == before
+
+
+def test_blas_threads_are_the_callers_after_ours() -> None:
+    import threadpoolctl
+
+    from fieldconv._process import one_blas_thread
+
+    def threads() -> set[int]:
+        return {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
+
+    before = threads()
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == {2}
+    assert threads() == before

@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from fieldconv._words import duration
+
 try:
     import numba
     from numba.core import event
@@ -57,8 +59,8 @@ if HAVE_NUMBA:
     class _CompileNotice(event.Listener):  # type: ignore[misc]
         """Print a line when the first kernel is compiled, not read from the cache, and every ten seconds."""
 
-        began = last = 0.0
-        kernels = 0
+        began = last = spent = 0.0
+        kernels = under_way = 0  # kernels that others call are compiled within these
 
         def on_start(self, happening: event.Event) -> None:
             dispatcher = happening.data["dispatcher"]
@@ -66,18 +68,24 @@ if HAVE_NUMBA:
                 return
             now = time.monotonic()
             self.kernels += 1
-            if self.kernels == 1:
+            self.under_way += 1
+            if self.under_way == 1:
                 self.began = now
+            if self.kernels == 1:
                 text = "compiling kernels, kept for later runs …"
             elif now - self.last >= 10:
-                text = f"still compiling, {self.kernels} kernels in {now - self.began:.0f} s …"
+                spent = self.spent + now - self.began
+                text = f"still compiling, {self.kernels} kernels so far, {duration(spent)} in all …"
             else:
                 return
             self.last = now
             print(f"fieldconv: {text}", file=sys.stderr, flush=True)
 
         def on_end(self, happening: event.Event) -> None:
-            pass
+            if happening.data["dispatcher"].py_func.__module__.startswith("fieldconv"):
+                self.under_way -= 1
+                if self.under_way == 0:
+                    self.spent += time.monotonic() - self.began
 
     event.register("numba:compile", _CompileNotice())
 

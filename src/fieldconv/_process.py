@@ -53,6 +53,7 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         if _inside == 0:
             _limits = threadpool_limits(1)
+            _let_others_set_limits()
         _inside += 1
     try:
         yield
@@ -61,4 +62,15 @@ def one_blas_thread() -> Iterator[None]:
             _inside -= 1
             if _inside == 0:
                 _limits.restore_original_limits()
+                _let_others_set_limits()
                 _limits = None
+
+
+def _let_others_set_limits() -> None:
+    """From version 3.8 of threadpoolctl on, other threads than the first one to set a limit do so in vain."""
+    import threadpoolctl
+
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", None)
+    if clear is not None:
+        clear()

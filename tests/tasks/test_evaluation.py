@@ -49,6 +49,17 @@ def test_segmentation() -> None:
     assert [shape["accuracy"] for shape in found.shapes] == pytest.approx([2 / 3, 1])
     assert [shape["mean_iou"] for shape in found.shapes] == pytest.approx([1 / 2, 1])
     assert found.class_names == ("head", "tail")
+    # Of five known vertices three are heads; always answering that, the IoU of tails is 0.
+    assert found.guesses["accuracy"] == ("always “head”", pytest.approx(3 / 5))
+    assert found.guesses["mean_iou"] == ("always “head”", pytest.approx((3 / 5 + 0) / 2))
+    assert found.guesses["area_accuracy"][1] == pytest.approx(1 / (1 + 2 / 3))
+    assert found.intervals == {}  # of two shapes nothing can be said
+    many = Data(20 * [surface, other], num_classes=2, class_names=("head", "tail"))
+    found = Segmentation().evaluate(lambda _: outputs, many, follow=follow)
+    assert set(found.intervals) == {*found.guesses, "calibration_error"}
+    for key, (low, high) in found.intervals.items():
+        assert low - 1e-9 <= found.metrics[key] <= high + 1e-9, key
+    assert 2 / 3 < found.intervals["accuracy"][0] < found.intervals["accuracy"][1] < 1
 
 
 def test_correspondence(tmp_path: Path) -> None:
@@ -113,6 +124,9 @@ def test_matching_is_a_mean_over_pairs_of_means_over_points(monkeypatch: pytest.
     assert found.metrics["mean_average_precision"] == pytest.approx((1 + 1 / 4) / 2)
     assert [shape["average_precision"] for shape in found.shapes] == pytest.approx([1, 1 / 4])
     assert [shape["median_rank"] for shape in found.shapes] == [1, 4]
+    # One right candidate is equally likely at every rank.
+    expected = ((1 + 1 / 2) / 2 + (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4) / 2
+    assert found.guesses == {"mean_average_precision": ("a random order", pytest.approx(expected))}
 
 
 def prediction(**known: Any) -> Prediction:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from fieldconv.tasks.base.metrics import (
     confusion,
     intersection_over_union,
     precision_recall,
+    random_average_precision,
     share_within,
     summarise_errors,
 )
@@ -97,3 +100,11 @@ def test_precision_recall_is_the_papers_definition(seed: int, candidates: int) -
 def test_constant_descriptors_gain_nothing_from_ties() -> None:
     right = np.array([[True, False, False, False]])
     assert precision_recall(np.zeros((1, 4)), right).average_precision[0] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("right", [1, 2, 4])
+def test_random_order_reaches_the_mean_over_all_orders(right: int) -> None:
+    orders = np.array(list(itertools.permutations(range(5))))
+    wanted = np.broadcast_to(np.arange(5) < right, orders.shape)
+    over_all = precision_recall(orders, wanted).average_precision.mean()
+    assert random_average_precision([right], 5) == pytest.approx([over_all])

@@ -253,6 +253,16 @@ class Browser:
         self.mouse("mouseReleased", *end, button=button, clickCount=1)
         self.settle()
 
+    def press(self, key: str) -> None:
+        """Press a key on whatever has the focus."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27}
+        down: dict[str, Any] = {"text": "\r"} if key == "Enter" else {}
+        for kind, more in (("keyDown", down), ("keyUp", {})):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=codes.get(key, 0), **more
+            )
+        self.settle()
+
     def wheel(self, x: float, y: float, amount: float) -> None:
         self.mouse("mouseWheel", x, y, deltaX=0, deltaY=amount)
         self.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from pathlib import Path
 
@@ -224,25 +225,88 @@ def test_a_click_pins_a_vertex(ball: Mesh, browser: Browser, tmp_path: Path) -> 
 
 
 def test_keys_do_what_the_mouse_does(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    """From the top of the page: Tab to the shape, keys to turn it, Enter to hear of a vertex."""
     browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
-    view = VIEW.format(0)
-    browser.run(f"{view}.canvas.focus()")
-
-    def press(key: str) -> None:
-        for kind in ("keyDown", "keyUp"):
-            browser.call("Input.dispatchKeyEvent", type=kind, key=key)
-        browser.settle()
-
+    view, press = VIEW.format(0), browser.press
+    passed = []
+    for _ in range(10):
+        press("Tab")
+        passed.append(browser.run("document.activeElement.innerText.trim().split('\\n')[0]"))
+        if browser.run(f"document.activeElement === {view}.canvas"):
+            break
+    assert passed == ["Dark", "Side", "Edges", "Up: y (guessed)", "Reset view", "left", "right", ""]
     state = f"JSON.stringify([Array.from({view}.camera.turn), {view}.camera.zoom])"
     for key in ("ArrowLeft", "ArrowUp", "+", "u"):
         before = browser.run(state)
         press(key)
         assert browser.run(state) != before, key
     press("Enter")
-    assert browser.run(f"{view}.marked") >= 0
-    assert "vertex" in browser.run("document.querySelector('[role=status]').innerText")
+    vertex = browser.run(f"{view}.marked")
+    side = "right" if ball.vertices[vertex, 0] > 0 else "left"
+    said = browser.run("document.querySelector('[role=status]').textContent")
+    assert said.startswith(f"Vertex {vertex}. Side: {side}. Height: ")
+    press("Tab")  # to the button that lets go of it
+    assert browser.run("document.activeElement.className") == "fc-close"
     press("Escape")
     assert browser.run(f"{view}.marked") == -1
+    assert browser.run("document.querySelector('[role=status]').textContent") == ""
+
+
+def test_enter_finds_a_vertex_where_the_middle_is_empty(browser: Browser, tmp_path: Path) -> None:
+    vertices, faces = icosphere(2)
+    aside = np.array([2.0, 0.0, 0.0])
+    pair = Mesh(
+        np.concatenate([vertices - aside, vertices + aside]),
+        np.concatenate([faces, faces + len(vertices)]),
+    )
+    browser.open(write_page([Panel(mesh=pair)], tmp_path / "page.html"), ready=READY)
+    browser.settle()
+    view = VIEW.format(0)
+    assert browser.run(f"{view}.pick({view}.canvas.clientWidth / 2, {view}.canvas.clientHeight / 2)") == -1
+    browser.run(f"{view}.canvas.focus()")
+    browser.press("Enter")
+    found = browser.run(f"{view}.marked")
+    assert found >= 0
+    assert abs(pair.vertices[found, 0]) < 1.6  # on a side that faces the gap
+
+
+def test_screen_readers_find_a_name_for_everything(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_page([all_kinds(ball), sides(ball)], tmp_path / "page.html"), ready=READY)
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    named = {
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node["ignored"]
+    }
+    roles = {role for role, _ in named}
+    assert {"main", "heading", "button", "combobox", "application", "status", "figure"} <= roles
+    assert not {
+        (role, name) for role, name in named if role in ("button", "combobox", "application") and not name
+    }
+
+
+def test_paper_has_everything_and_no_controls(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+    """Printed in the dark: light, unfolded, without buttons, and dark again afterwards."""
+    browser.open(write_page([sides(ball), sides(ball)], tmp_path / "page.html"), ready=READY)
+    browser.click(".fc-theme")
+    browser.run(
+        "window.addEventListener('beforeprint',"
+        "() => { window.onPaper = document.documentElement.dataset.theme; })"
+    )
+    printed = base64.b64decode(browser.call("Page.printToPDF", printBackground=True)["data"])
+    assert printed.startswith(b"%PDF")
+    assert printed.count(b"/Type /Page\n") == 1  # two views fit on one sheet
+    assert browser.run("window.onPaper") == "light"
+    assert browser.run("document.documentElement.dataset.theme") == "dark"
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        shown = browser.run(
+            "[...document.querySelectorAll('button, select')]"
+            ".filter(e => e.offsetWidth && !e.closest('.fc-legend')).length"
+        )
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+    assert shown == 0
 
 
 def test_everything_to_press_has_a_name(ball: Mesh, browser: Browser, tmp_path: Path) -> None:

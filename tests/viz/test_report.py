@@ -281,6 +281,25 @@ def test_few_shapes_are_called_few(tmp_path: Path) -> None:
     assert "<summary>The test shape</summary>" in text
 
 
+@pytest.mark.parametrize(
+    ("part", "said", "warned"),
+    [("train", "10 training shapes", "All of these"), ("all", "10 shapes", "Most of these")],
+)
+def test_numbers_of_training_shapes_are_called_that(
+    tmp_path: Path, part: str, said: str, warned: str
+) -> None:
+    run = change(write_run(tmp_path / "run", "segmentation"), part=part)
+    text = own_text(write_report(run))
+    assert f"Measured on {said}, 6,420 vertices." in text
+    assert f"{warned} shapes were trained on: the numbers say little about new ones." in text
+
+
+def test_given_intervals_stand_below_their_numbers(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    change(run, intervals={"mean_iou": [0.512, 0.634]})
+    assert "<small>51.2 % to 63.4 %</small>" in own_text(write_report(run))
+
+
 def test_guessing_stands_beside_accuracy(tmp_path: Path) -> None:
     confusion = np.zeros((8, 8))
     confusion[0, 0], confusion[1, 0], confusion[1, 1] = 2, 5, 3

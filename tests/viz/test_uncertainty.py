@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldconv.viz.uncertainty import FEWEST, majority, mean_interval
+from fieldconv.viz.uncertainty import FEWEST, majority, mean_interval, sum_interval
 
 
 @given(st.integers(FEWEST, 400), st.data())
@@ -51,6 +51,16 @@ def test_weights_count() -> None:
 
 def test_few_shapes_have_no_interval() -> None:
     assert mean_interval(np.ones(FEWEST - 1)) is None
+    assert sum_interval(np.ones((FEWEST - 1, 2, 2)), np.trace) is None
+
+
+def test_a_share_of_summed_tables_has_the_interval_of_its_weighted_mean() -> None:
+    """Right ones and all of them, summed and divided, are the mean of shares weighted by the counts."""
+    draw = np.random.default_rng(2)
+    total = draw.integers(50, 150, 40).astype(float)
+    right = np.rint(total * draw.uniform(0.6, 1, 40))
+    found = sum_interval(np.stack([right, total], 1), lambda sums: sums[0] / sums[1], rounds=4000)
+    assert found == pytest.approx(mean_interval(right / total, total, rounds=4000), abs=0.003)
 
 
 def test_majority_is_counted_in_rows() -> None:

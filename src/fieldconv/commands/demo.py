@@ -20,9 +20,9 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
         meshes: Creatures to learn from.
     """
     from fieldconv import keep_freed_memory
+    from fieldconv._words import duration
     from fieldconv.training.checkpoint import STATE
     from fieldconv.training.evaluating import evaluate
-    from fieldconv.training.progress import duration
     from fieldconv.training.run import train_from
     from fieldconv.training.settings import FILE, RunSettings, read_settings
 
@@ -45,9 +45,9 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     print_metrics(result)
     print("4. Drawing.")
     shown = _draw_demo(model, test, out)
-    took = duration(time.monotonic() - began)
+    took, right = duration(time.monotonic() - began), f"{100 * result.metrics['accuracy']:.1f} %"
     print(f"""
-Done in {took}. {result.metrics["accuracy"]:.1%} of the vertices of unseen creatures are labelled right.
+Done in {took}. {right} of the vertices of unseen creatures are labelled right.
 
 Look at
   {out / "report.html"}   training, results and shapes in 3-D, in any browser
@@ -55,7 +55,7 @@ Look at
   {out / "shapes"}   coloured PLY meshes for any 3-D program
 
 Try next
-  fieldconv view {out / "shapes"}/*.ply --up z
+  fieldconv view {out / "shapes"}/*.ply
   fieldconv predict {out} YOUR_MESH.obj --out result
   fieldconv train segmentation --data YOUR_FOLDER --out run
   fieldconv datasets make creatures YOUR_FOLDER        (shows how to lay out your own meshes)""")
@@ -64,12 +64,11 @@ Try next
 
 def _draw_demo(model: Any, test: Any, out: Path) -> Path:
     """Coloured meshes of a few test creatures, and a picture of truth and prediction."""
-    import numpy as np
-
     from fieldconv.geometry.mesh import Mesh
     from fieldconv.viz.colours import categorical
     from fieldconv.viz.panels import Panel, labels
     from fieldconv.viz.picture import write_picture
+    from fieldconv.viz.values import VertexValues, write_shape
 
     palette = categorical(test.num_classes)
     panels: dict[str, list[Panel]] = {"truth": [], "prediction": []}
@@ -78,11 +77,14 @@ def _draw_demo(model: Any, test: Any, out: Path) -> Path:
         found = {"truth": test[index].vertex_y.numpy(), "prediction": model.predict(mesh)}
         for kind, values in found.items():
             name = f"{mesh.name}-{kind}"
-            data = {"label": values.astype(np.int32)}
-            coloured = Mesh(mesh.vertices, mesh.faces, name, palette[values], vertex_data=data)
-            coloured.save(out / "shapes" / f"{name}.ply")
+            coloured = Mesh(mesh.vertices, mesh.faces, name, palette[values])
+            known = VertexValues(
+                name="Part", key="label", kind="labels", values=values, class_names=tuple(test.class_names)
+            )
+            write_shape(out / "shapes" / f"{name}.ply", coloured, [known], about={"up": "z"})
             parts = labels(kind.capitalize(), values, test.class_names)
             panels[kind].append(
                 Panel(mesh=mesh, title=f"{mesh.name.split('-')[0]}: {kind}", colourings=[parts])
             )
-    return write_picture(panels["truth"] + panels["prediction"], out / "shapes.png", columns=4, size=2.5)
+    shown = panels["truth"] + panels["prediction"]
+    return write_picture(shown, out / "shapes.png", columns=4, size=2.5, up="z")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fieldconv._words import duration
 from fieldconv.commands.options import Meshes
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
     pairs = held.mean() * len(shape.vertices)
     console.print(
         f"  Neighbours within {radius:g}: {held.mean():,.0f} on average, {held.min():,} to {held.max():,}. "
-        f"Preparing every vertex: about {pairs / 1e6:,.1f} million pairs, {BYTES * pairs / 1e9:.2g} GB, "
-        f"{_duration(SECONDS * pairs)} on one core.",
+        f"Preparing every vertex: about {_pairs(pairs)}, {BYTES * pairs / 1e9:.2g} GB, "
+        f"{duration(max(SECONDS * pairs, 0.1))} on one core.",
         highlight=False,
         soft_wrap=True,
     )
@@ -155,7 +156,6 @@ def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64
     return np.add.reduceat(stands_for[discs.targets], discs.offsets[:-1])
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 0.1):.2g} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+def _pairs(count: float) -> str:
+    """Return a number of pairs in words, as exactly as it is known."""
+    return f"{count / 1e6:,.1f} million pairs" if count >= 1e6 else f"{round(count, -2):,.0f} pairs"

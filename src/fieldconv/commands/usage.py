@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import io
+import re
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
 import tyro
@@ -35,8 +37,26 @@ def read_arguments(command: Callable[..., Any], words: Sequence[str], program: s
     except SystemExit as end:
         if end.code in (0, None) or not said.getvalue():  # help was asked for
             raise
-        raise UsageError(f"{one_line(said.getvalue())} (`{program} --help` lists all)") from None
+        problem = _misspelt(later, words) or one_line(said.getvalue())
+        raise UsageError(f"{problem} (`{program} --help` lists all)") from None
     return ready
+
+
+def _misspelt(command: Callable[..., Any], words: Sequence[str]) -> str | None:
+    """Return what is wrong with the first option that does not exist, which tyro may leave unsaid."""
+    shown = io.StringIO()
+    with redirect_stdout(shown), suppress(SystemExit):
+        tyro.cli(command, args=["--help"])
+    known = {"-h", *re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue())}
+    for word in words:
+        if word == "--":
+            break
+        option = word.split("=")[0].replace("_", "-")
+        single = len(word) == 2 and word[0] == "-" and word[1].isalpha()
+        if (option.startswith("--") or single) and option not in known:
+            near = difflib.get_close_matches(option, sorted(known), 1, cutoff=0.7)
+            return f"there is no option {option}{f'; did you mean {near[0]}?' if near else ''}"
+    return None
 
 
 def one_line(box: str) -> str:
@@ -64,7 +84,18 @@ def one_line(box: str) -> str:
             return f"{unknown[0]} is one argument too many"
         hint = f"; did you mean {options[0]}?" if options else ""
         return f"there is no option {named[0]}{hint}"
+    if text.startswith("Missing value for argument"):
+        return f"{text.split(chr(39))[1]} needs a value"
     if text.startswith("Missing"):
         wanted = [line.strip() for line in lines[1:last] if line.strip() and "(required)" not in line]
         return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} missing"
+    if "Expected one of (" in text:
+        choices = re.sub(r"['\"(),]", " ", text.split("Expected one of", 1)[1]).split()
+        value, option = re.findall(r"'([^']*)'", text)[:2]
+        return f"{option} is {value}; it can be {', '.join(sorted(set(choices) - {'None'}))}"
+    for kind, needed in (("literal for int", "whole number"), ("convert string to float", "number")):
+        if text.startswith("Error parsing") and kind in text:
+            words = text.split()
+            value = text.split("'")[-2]
+            return f"{words[2].rstrip(':')} is {value}; it must be a {needed}"
     return text[:1].lower() + text[1:] if text else "wrong arguments"

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from fieldconv._compiled import num_threads
+from fieldconv._words import duration
 from fieldconv.folders.errors import DatasetError
 from fieldconv.geometry.mesh import MeshError
 
@@ -66,7 +67,7 @@ class Lines:
         text = f"{self.what}: {self.done:,}"
         if self.total:
             left = (now - self.began) / self.done * (self.total - self.done)
-            text += f" of {self.total:,}, about {left:,.0f} s left"
+            text += f" of {self.total:,}, about {duration(left)} left"
         print(text, file=sys.stderr, flush=True)
 
 

@@ -153,6 +153,7 @@ class Classification(LabelTask):
             shapes,
             {"confusion": matrix},
             {"confidence": reliability.curve},
+            intervals={CALIBRATION.key: apart} if (apart := reliability.interval) else {},
             class_names=names,
         )
 

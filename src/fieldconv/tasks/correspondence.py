@@ -168,6 +168,7 @@ class Correspondence(LabelTask):
                     "within_0.05": own.within,
                     "exact": own.exact,
                     "mean_error": own.mean,
+                    "area_under_curve": own.area_under_curve,
                 }
             )
         errors = np.concatenate(everything)
@@ -184,6 +185,7 @@ class Correspondence(LabelTask):
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},
             guesses=_random_vertices(distances, np.concatenate(asked)),
+            intervals={CALIBRATION.key: apart} if (apart := reliability.interval) else {},
         )
 
     def show(self, found: Prediction) -> list[VertexValues]:

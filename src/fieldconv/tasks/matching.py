@@ -67,7 +67,7 @@ from fieldconv.tasks.base import (
     Task,
     TrainingConfig,
 )
-from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall
+from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall, random_average_precision
 from fieldconv.viz.colours import alike
 from fieldconv.viz.values import VertexValues
 
@@ -264,7 +264,7 @@ class Matching(Task):
         precisions: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         averages: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         kept: dict[Any, list[Tensor]] = {}
-        shapes = []
+        shapes, at_random = [], []
         for index, pair in enumerate(follow(data)):
             surfaces = (pair.scene, pair.model)
             if any(surface.name not in kept for surface in surfaces):  # a shape is in several pairs
@@ -287,14 +287,17 @@ class Matching(Task):
             about = compare(described[0][0], described[1][0], pair.matches, ball="scene_ball")
             record["average_precision_scene_ball"] = float(about.average_precision.mean())
             shapes.append(record)
-        metrics = {}
+            counts = np.bincount(pair.matches.ball[0].numpy())
+            at_random.append(random_average_precision(counts[counts > 0], len(described[1][0])).mean())
+        metrics: dict[str, float] = {}
         for name in names:  # a mean over pairs of means over points
             key = "mean_average_precision" if name == own else f"{name.lower()}_mean_average_precision"
             metrics[key] = float(np.mean([average.mean() for average in averages[name]]))
         about_scene = [shape["average_precision_scene_ball"] for shape in shapes]
         metrics["mean_average_precision_scene_ball"] = float(np.mean(about_scene))
         curves = {name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in names}
-        return Evaluation(self.name, metrics, shapes, curves=curves)
+        guess = ("a random order", float(np.mean(at_random)))
+        return Evaluation(self.name, metrics, shapes, curves=curves, guesses={next(iter(metrics)): guess})
 
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
         """Return colours that are alike where descriptors are, on all meshes together."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,8 @@ from fieldconv.tasks.base import (
 )
 from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.labels import CALIBRATION, RELIABILITY, LabelTask
-from fieldconv.tasks.base.metrics import accuracy, confusion, intersection_over_union
+from fieldconv.tasks.base.metrics import Floats, accuracy, confusion, intersection_over_union, mean_iou
+from fieldconv.viz.uncertainty import majority, sum_interval
 from fieldconv.viz.values import VertexValues
 
 MOST_COLOURS = 256
@@ -172,40 +173,49 @@ class Segmentation(LabelTask):
 
     def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
         classes = data.num_classes
-        on_samples, on_vertices, by_area = (np.zeros((classes, classes)) for _ in range(3))
+        on_samples, on_vertices, by_area = (np.zeros((len(data), classes, classes)) for _ in range(3))
         shapes, reliability = [], Reliability()
-        for surface in follow(data):
+        for k, surface in enumerate(follow(data)):
             scores = network(surface).softmax(1)  # as predictions average them at vertices
             sure, found = at_vertices(surface, scores).max(1)
             predicted, truth = found.numpy(), surface.vertex_y.numpy()
             reliability.add(sure.numpy()[truth >= 0], (predicted == truth)[truth >= 0])
             own = confusion(truth, predicted, classes)
-            on_samples += confusion(surface.y.numpy(), scores.argmax(1).numpy(), classes)
-            on_vertices += own
-            by_area += confusion(truth, predicted, classes, surface.vertex_area.numpy())
-            iou = intersection_over_union(own)
+            on_samples[k] = confusion(surface.y.numpy(), scores.argmax(1).numpy(), classes)
+            on_vertices[k] = own
+            by_area[k] = confusion(truth, predicted, classes, surface.vertex_area.numpy())
             shapes.append(
                 {
                     "name": surface.name,
                     "vertices": len(truth),
                     "accuracy": accuracy(own),
-                    "mean_iou": float(np.nanmean(iou)),
+                    "mean_iou": mean_iou(own),
                 }
             )
-        iou = intersection_over_union(on_vertices)
+        measured = {
+            "accuracy": (on_vertices, accuracy),
+            "sample_accuracy": (on_samples, accuracy),
+            "area_accuracy": (by_area, accuracy),
+            "mean_iou": (on_vertices, mean_iou),
+        }
+        names = tuple(data.class_names)
+        intervals = {key: sum_interval(tables, measure) for key, (tables, measure) in measured.items()}
+        intervals[CALIBRATION.key] = reliability.interval
+        total = on_vertices.sum(0)
         return Evaluation(
             self.name,
             {
-                "accuracy": accuracy(on_vertices),
-                "sample_accuracy": accuracy(on_samples),
-                "area_accuracy": accuracy(by_area),
-                "mean_iou": float(np.nanmean(iou)),
+                **{key: measure(tables.sum(0)) for key, (tables, measure) in measured.items()},
                 CALIBRATION.key: reliability.error,
             },
             shapes,
-            {"confusion": on_vertices, "iou": iou},
+            {"confusion": total, "iou": intersection_over_union(total)},
             {"confidence": reliability.curve},
-            class_names=tuple(data.class_names),
+            guesses={
+                key: _one_answer(tables.sum(0), measure, names) for key, (tables, measure) in measured.items()
+            },
+            intervals={key: found for key, found in intervals.items() if found is not None},
+            class_names=names,
         )
 
     def show(self, found: Prediction) -> list[VertexValues]:
@@ -261,6 +271,16 @@ class Segmentation(LabelTask):
             found.append(rows[kept])
             parts.append(surface.y.numpy()[kept])
         return np.concatenate(found), np.concatenate(parts)
+
+
+def _one_answer(
+    matrix: Floats, measure: Callable[[Floats], float], names: Sequence[str]
+) -> tuple[str, float]:
+    """Return the commonest true class, as a way to guess, and what always answering it would reach."""
+    best, _ = majority(matrix)
+    guessed = np.zeros_like(matrix)
+    guessed[:, best] = matrix.sum(1)
+    return f"always “{names[best]}”", measure(guessed)
 
 
 def _shown(value: int, colour: bool) -> str:

@@ -28,6 +28,7 @@ def evaluate(
     rotations: int = 1,
     out: str | Path | None = None,
     run: str | Path | None = None,
+    part: str = "test",
     quiet: bool = True,
 ) -> Evaluation:
     """Measure a network on a dataset.
@@ -44,6 +45,8 @@ def evaluate(
     run : path, optional
         Run folder of the network, of which the report tells; if it is ``out`` itself, the results are kept
         in its checkpoint.
+    part : "test", "train" or "all"
+        Whether the network was trained on none, all or most of these shapes; said beside the numbers.
     quiet : bool
         Show no progress.
 
@@ -57,6 +60,7 @@ def evaluate(
     data = prepared_for(model, data)
     task = task_named(data.task)
     result = run_evaluation(model, data, task, rotations=rotations, quiet=quiet)
+    result.part = part
     if out is not None:
         from fieldconv.training.report import report_on
 

@@ -27,6 +27,7 @@ from fieldconv.tasks.base import Decoded, Prediction, Task
 from fieldconv.training.fit import check_network
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.colours import position_colours
+from fieldconv.viz.values import known_up
 
 Shape = Mesh | str | Path
 SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
@@ -79,6 +80,8 @@ def predict(
     found = replace(found, mesh=mesh, input=odd)
     if out is not None:
         about = {"run": model.source, "note": "; ".join(filter(None, (task.note(found), str(odd))))}
+        if not isinstance(shape, Mesh) and (up := known_up(shape)):
+            about["up"] = up  # as it is known of the file
         name = name or mesh.name or "mesh"
         task.write(found, Path(out), name, descriptors=descriptors, about=about)
         _write_also(Path(out) / f"{name}.ply", also)

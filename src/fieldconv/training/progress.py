@@ -11,23 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from fieldconv._words import duration
 from fieldconv.folders.parallel import EVERY, followed
 from fieldconv.tasks.base import Task
 from fieldconv.viz.metric import metric_of
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words.
-
-    Examples
-    --------
-    >>> duration(7.25), duration(125), duration(7300)
-    ('7.2 s', '2 min 5 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class TrainingProgress:

@@ -17,6 +17,7 @@ from fieldconv.tasks.base import Evaluation
 from fieldconv.training.checkpoint import load
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.run_folder import Run, read_run, worst_and_best
+from fieldconv.viz.values import known_up
 
 EVALUATION = "evaluation"
 POINTS = 1000  # descriptors that are arranged in the plane
@@ -142,7 +143,7 @@ def write_filters(
         responses=responses,
         mesh=loaded,
         most=most,
-        up=up,
+        up=up or (known_up(mesh) if mesh is not None else None),
     )
 
 

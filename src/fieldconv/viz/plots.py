@@ -117,7 +117,8 @@ def lines(
     if limits:
         upright["range"] = [factor * end for end in limits]
     layout = {"xaxis": across, "yaxis": upright, "hovermode": "x unified", "showlegend": True}
-    return plot(data, layout, label=f"{y} over {x}")
+    ends = [_ends(name, height, percent) for name, (_, height) in curves.items()]
+    return plot(data, layout, label=f"{y} over {x}: {', '.join(filter(None, ends))}")
 
 
 def bars(
@@ -165,7 +166,12 @@ def bars(
         "bargap": 0.25,
     }
     rows = len(names) * max(1.0, 0.6 * len(groups))
-    return plot(data, layout, height=int(90 + 26 * rows), label=x)
+    told = []
+    for group, values in groups.items():
+        each = zip(names, np.asarray(values, dtype=np.float64), strict=True)
+        shares = ", ".join(f"{name} {100 * value:.1f} %" for name, value in each if not np.isnan(value))
+        told.append(shares if single else f"{group}: {shares}")
+    return plot(data, layout, height=int(90 + 26 * rows), label=f"{x}: {'; '.join(told)}")
 
 
 def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
@@ -196,7 +202,8 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> str:
         ticks = [tick for tick in _nice_ticks(first, last) if tick <= 100]
         axis |= _percent_ticks(ticks)
     layout = {"xaxis": axis, "yaxis": {"autorange": "reversed", "type": "category"}}
-    label = f"{metric.label} beside published results"
+    told = ", ".join(f"{name} {metric.text(value)}" for name, value in rows)
+    label = f"{metric.label} beside published results: {told}"
     return plot([data], layout, height=90 + 27 * len(rows), width=860, label=label)
 
 
@@ -244,7 +251,12 @@ def confusion(counts: NDArray[np.float64], true: Sequence[str], predicted: Seque
         "yaxis": {**every, "tickvals": data["y"], "title": {"text": "true"}, "autorange": "reversed"},
     }
     height = min(720, 190 + 34 * min(size, 9) + 16 * max(0, size - 9))
-    label = f"confusion matrix, {len(true)} true classes by {size} predicted ones"
+    right = [
+        f"{name} {100 * share[k, predicted.index(name)]:.0f} %"
+        for k, name in enumerate(true)
+        if name in predicted
+    ]
+    label = f"confusion matrix of {len(true)} classes; answered right: {', '.join(right)}"
     return plot([data], layout, height=height, width=round(1.25 * height), label=label)
 
 
@@ -271,6 +283,22 @@ def scatter(points: NDArray[np.float64], labels: NDArray[np.int64], names: Seque
         "margin": {"l": 6, "r": 6, "t": 10, "b": 6},
     }
     return plot(data, layout, height=460, label="t-SNE of descriptors")
+
+
+def _ends(name: str, values: ArrayLike, percent: bool) -> str:
+    """Return in words where a curve begins and ends; empty if it has no points.
+
+    Examples
+    --------
+    >>> _ends("accuracy", [np.nan, 0.25, 0.5], True)
+    'accuracy from 25.0 % to 50.0 %'
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return ""
+    first, last = (f"{100 * v:.1f} %" if percent else f"{v:.4g}" for v in (known[0], known[-1]))
+    return f"{name} from {first} to {last}"
 
 
 def _whole_step(largest: float, most: int = 8) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldconv._words import duration
 from fieldconv.viz import figures, page, plots, trust
 from fieldconv.viz.figures import epochs_of, split_history
 from fieldconv.viz.metric import Metric
@@ -175,9 +176,12 @@ def _card(run: Run, key: str, *, main: bool) -> str:
 def _measured_on(run: Run) -> str:
     """Say how much was tested, and what the intervals are."""
     told = trust.measured_on(run)
-    if told and any(run.interval(key) is not None for key in run.metrics):
-        return f"{told} Below a number: its 95 % interval over shapes like these."
-    return told
+    below = []
+    if any(run.interval(key) is not None for key in run.metrics):
+        below.append("its 95 % interval over shapes like these")
+    if any(run.guess(key) is not None for key in run.metrics):
+        below.append("what guessing reaches")
+    return f"{told} Below a number: {' and '.join(below)}." if told and below else told
 
 
 def _published(run: Run) -> str:
@@ -207,13 +211,9 @@ def _training(run: Run) -> str:
             drawn.append(plots.lines(curves, x="epoch", y=title, percent=y == "share", whole=True))
     seconds = run.history.get("seconds")
     spent = (
-        "" if seconds is None else f"{count(len(seconds), 'epoch')}, {_duration(float(np.nansum(seconds)))}"
+        "" if seconds is None else f"{count(len(seconds), 'epoch')}, {duration(float(np.nansum(seconds)))}"
     )
     return section("Training", _side_by_side(drawn), spent) if drawn else ""
-
-
-def _duration(seconds: float) -> str:
-    return count(round(seconds), "second") if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _results(run: Run) -> str:
@@ -229,7 +229,9 @@ def _results(run: Run) -> str:
     sections += [_curve_section(texts, curves) for texts, curves in _curves({run.name: run}).items()]
     if run.descriptors is not None:
         drawn = plots.scatter(*run.descriptors, run.class_names)
-        caption = "t-SNE of the network's descriptors of points on test shapes, coloured by their true class."
+        caption = (
+            "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
+        )
         sections.append(section("Descriptors", drawn, caption))
     return "".join(sections)
 
@@ -257,7 +259,7 @@ def _every_shape(run: Run) -> str:
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
-    one, several = "The test shape", f"All {count(len(shapes), trust.unit(run))}, worst first"
+    one, several = f"The {trust.unit(run)}", f"All {count(len(shapes), trust.unit(run))}, worst first"
     return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 
@@ -355,9 +357,10 @@ def _told_of_all(runs: Mapping[str, Run]) -> list[str]:
 def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metric]) -> str:
     """A table of metrics, with mean and standard deviation where a row has several runs."""
     several = any(len(runs) > 1 for runs in rows.values())
+    tasks = len({run.task for runs in rows.values() for run in runs}) > 1
     cells, means = [], []
     for name, runs in rows.items():
-        row = [name, runs[0].task, *([str(len(runs))] if several else [])]
+        row = [name, *([runs[0].task] if tasks else []), *([str(len(runs))] if several else [])]
         values = {key: [run.metrics[key] for run in runs if key in run.metrics] for key in metrics}
         means.append({key: float(np.mean(found)) for key, found in values.items() if found})
         for key, metric in metrics.items():
@@ -367,7 +370,8 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
             else:
                 row.append(metric.text(found[0] if found else None))
         cells.append(row)
-    header = ["run", "task", *(["runs"] if several else []), *(metric.label for metric in metrics.values())]
+    columns = ["run", *(["task"] if tasks else []), *(["runs"] if several else [])]
+    header = [*columns, *(metric.label for metric in metrics.values())]
     first = len(header) - len(metrics)
     marked = set()
     for column, (key, metric) in enumerate(metrics.items(), start=first):

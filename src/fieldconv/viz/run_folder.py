@@ -10,7 +10,8 @@ Whatever is missing is left out of the page.
     One row per epoch under a line of names. ``epoch`` is the x axis.
 ``evaluation/metrics.json``
     ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion`` and ``iou`` are drawn), ``curves``
-    (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``shapes``
+    (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``intervals``
+    (metric to its 95 % interval, unless it is a mean over shapes), ``part`` (see `Run.part`), ``shapes``
     (``name`` and own numbers of each test shape; ``note``: a text about it; ``order``: a number that is
     larger for better results) and ``description``, see `Run.description`.
 ``evaluation/shapes/<number>.ply``
@@ -112,6 +113,11 @@ class Run:
     def data(self) -> str:
         """What the run was measured on, if that is said, else what it learnt from."""
         return str(self.config.get("data") or self.config.get("dataset") or "")
+
+    @property
+    def part(self) -> str:
+        """Whether none ("test"), all ("train") or most ("all") of the measured shapes were trained on."""
+        return str(self.evaluation.get("part") or "test")
 
     @property
     def up(self) -> str | None:
@@ -269,6 +275,9 @@ class Run:
 
     def interval(self, key: str) -> tuple[float, float] | None:
         """Return the 95 % interval of a metric over shapes like the tested ones, if it can be told."""
+        given = (self.evaluation.get("intervals") or {}).get(key)
+        if given is not None:
+            return float(given[0]), float(given[1])
         averaged = self.averaged(key)
         return None if averaged is None else mean_interval(*averaged)
 

@@ -22,8 +22,9 @@ def count(number: int, what: str) -> str:
 
 
 def unit(run: Run) -> str:
-    """Return what was tested: shapes, or pairs of them, whose names have an arrow between."""
-    return "test pair" if all(" → " in str(shape.get("name")) for shape in run.shapes) else "test shape"
+    """Return what was measured: shapes, or pairs of them, whose names have an arrow between."""
+    what = "pair" if all(" → " in str(shape.get("name")) for shape in run.shapes) else "shape"
+    return {"test": "test ", "train": "training "}.get(run.part, "") + what
 
 
 def amount(run: Run) -> str:
@@ -70,4 +71,7 @@ def remarks(run: Run, *, guessing: bool = True) -> Iterator[str]:
     if better:
         yield f"Simple descriptors do better: {', '.join(better)}; this network {metric.text(value)}."
     if untested := run.untested():
-        yield f"Not tested, because no test shape has them: {', '.join(untested)}."
+        yield f"Not tested, because no {unit(run)} has them: {', '.join(untested)}."
+    if run.part != "test":
+        learnt = "All of these shapes" if run.part == "train" else "Most of these shapes"
+        yield f"{learnt} were trained on: the numbers say little about new ones."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +53,43 @@ def mean_interval(
         drawn = draw.integers(0, count, count)
         means.append(np.average(values[drawn], weights=weights[drawn]))
     low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def sum_interval(
+    tables: NDArray[np.float64], measure: Callable[[NDArray[np.float64]], float], *, rounds: int = 1000
+) -> tuple[float, float] | None:
+    """Return the 95 % interval of a number that is computed from the sum of one table per test shape.
+
+    Shapes are resampled with replacement (bootstrap), as in `mean_interval`.
+
+    Parameters
+    ----------
+    tables : (n, …) floats
+        One table per shape, such as a confusion matrix.
+    measure : callable
+        From the sum of tables to the number.
+    rounds : int
+        How often shapes are drawn.
+
+    Returns
+    -------
+    (float, float) or None
+        None for fewer than `FEWEST` shapes.
+
+    Examples
+    --------
+    >>> tables = np.array([[9.0, 10.0], [8.0, 10.0], [30.0, 30.0], [7.0, 10.0], [10.0, 10.0]])  # right, all
+    >>> low, high = sum_interval(tables, lambda total: total[0] / total[1])
+    >>> 0.7 < low < 64 / 70 < high <= 1
+    True
+    """
+    count = len(tables)
+    if count < FEWEST:
+        return None
+    drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), rounds)
+    sums = (drawn @ tables.reshape(count, -1)).reshape(rounds, *tables.shape[1:])
+    low, high = np.nanquantile([measure(total) for total in sums], [0.025, 0.975])
     return float(low), float(high)
 
 

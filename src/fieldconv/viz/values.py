@@ -321,6 +321,15 @@ def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
     return replace(mesh, vertex_data={}), found + rest
 
 
+def known_up(path: str | Path) -> str | None:
+    """Return the axis that points up as the JSON beside a mesh says it; None if it does not."""
+    try:
+        up = read_about(path).get("up")
+    except ValueError:  # a damaged file that need not be ours
+        return None
+    return up if up in ("x", "y", "z") else None
+
+
 def read_about(path: str | Path) -> dict[str, str]:
     """Return the texts about a shape that `write_shape` wrote beside it; none if there is no JSON.
 

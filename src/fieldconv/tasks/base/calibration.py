@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from fieldconv.viz.uncertainty import sum_interval
+
 BINS = 15
 LIMITS = (0.05, 20.0)  # of temperatures: where everything is right, none would be low enough
 
@@ -67,23 +69,38 @@ class Reliability:
     """
 
     def __init__(self) -> None:
-        self._sums = np.zeros((3, BINS))  # answers, confidence, right ones
+        # Of each shape (3, BINS): answers, confidence, right ones.
+        self._tables: list[NDArray[np.float64]] = []
 
     def add(self, confidence: ArrayLike, right: ArrayLike) -> None:
-        """Count answers (n,) with their confidence, and whether each is right."""
+        """Count the answers (n,) of a shape with their confidence, and whether each is right."""
         sure, good = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
         place = np.clip(np.ceil(sure * BINS).astype(np.int64) - 1, 0, BINS - 1)
-        for row, weight in zip(self._sums, (np.ones_like(sure), sure, good), strict=True):
-            row += np.bincount(place, weight, BINS)
+        weights = (np.ones_like(sure), sure, good)
+        self._tables.append(np.stack([np.bincount(place, weight, BINS) for weight in weights]))
 
     @property
     def error(self) -> float:
         """Expected calibration error: how far confidence and share of right answers are apart, on average."""
-        count, sure, good = self._sums
+        return self._error_of(self._sums)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the error over shapes like these; None if they are few."""
+        return sum_interval(np.array(self._tables), self._error_of)
+
+    @property
+    def _sums(self) -> NDArray[np.float64]:
+        return np.sum(self._tables, axis=0) if self._tables else np.zeros((3, BINS))
+
+    @staticmethod
+    def _error_of(sums: NDArray[np.float64]) -> float:
+        count, sure, good = sums
         return float(np.abs(sure - good).sum() / count.sum()) if count.any() else float("nan")
 
     @property
     def curve(self) -> NDArray[np.float64]:
         """(k, 2) mean confidence and share of right answers of each bin that has any."""
-        count, sure, good = self._sums[:, self._sums[0] > 0]
+        sums = self._sums
+        count, sure, good = sums[:, sums[0] > 0]
         return np.stack([sure / count, good / count], axis=1)

@@ -61,7 +61,11 @@ class Evaluation:
     guesses : dict of str to (str, float)
         For metrics: a way to guess, such as "a random vertex", and what it reaches. Of tasks with a table
         ``confusion``, the commonest class is known without.
+    intervals : dict of str to (float, float)
+        95 % intervals of metrics that are no means over ``shapes``; those of such means are known without.
     class_names : tuple of str
+    part : str
+        "test": no shape was trained on; "train": all were; "all": most were.
     rotations : int
         Orientations of each shape over which the network was averaged.
     description : dict
@@ -76,7 +80,9 @@ class Evaluation:
     tables: dict[str, NDArray[Any]] = field(default_factory=dict)
     curves: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     guesses: dict[str, tuple[str, float]] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
+    part: str = "test"
     rotations: int = 1
     description: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None
@@ -119,8 +125,10 @@ class Evaluation:
         return {
             "task": self.task,
             "metrics": {key: _plain(value) for key, value in self.metrics.items()},
+            "part": self.part,
             "rotations": self.rotations,
             "guesses": {key: [how, _plain(value)] for key, (how, value) in self.guesses.items()},
+            "intervals": {key: list(interval) for key, interval in self.intervals.items()},
             "class_names": list(self.class_names),
             "description": self.description,
             "tables": {key: _plain(value) for key, value in self.tables.items()},

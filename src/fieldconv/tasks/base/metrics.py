@@ -62,6 +62,18 @@ def intersection_over_union(matrix: Floats) -> Floats:
     return result
 
 
+def mean_iou(matrix: Floats) -> float:
+    """Return the mean of `intersection_over_union` over the classes that occur; NaN if none does.
+
+    Examples
+    --------
+    >>> mean_iou(np.array([[3.0, 1.0, 0], [0, 4.0, 0], [0, 0, 0]]))
+    0.775
+    """
+    found = intersection_over_union(matrix)
+    return float(np.nanmean(found)) if (~np.isnan(found)).any() else float("nan")
+
+
 def share_within(errors: ArrayLike, thresholds: ArrayLike = THRESHOLDS) -> Floats:
     """Return the share of errors that do not exceed each threshold.
 
@@ -154,6 +166,28 @@ def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = 
     needed = np.ceil(np.asarray(recall) * total - 1e-9).astype(np.int64)
     ranks = np.stack([np.searchsorted(row, need) for row, need in zip(found, needed, strict=True)])
     return PrecisionRecall(np.take_along_axis(precision, ranks, 1), average, hits.argmax(1) + 1)
+
+
+def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
+    """Return (Q,) the average precision that candidates in random order reach in the mean.
+
+    Before the i-th candidate, if it is right, the i − 1 others hold their share of the other right ones, so
+    its precision is 1/i + (1 − 1/i) (right − 1) / (candidates − 1); and every i is equally likely.
+
+    Parameters
+    ----------
+    right : (Q,) ints
+        How many candidates are right, at least one.
+    candidates : int
+
+    Examples
+    --------
+    >>> random_average_precision([1, 2], 2).tolist()  # first or second: 1 or 1/2
+    [0.75, 1.0]
+    """
+    inverse = float((1 / np.arange(1, candidates + 1)).mean())
+    others = (np.asarray(right, np.float64) - 1) / max(candidates - 1, 1)
+    return inverse + (1 - inverse) * others
 
 
 class NoneScore(NamedTuple):

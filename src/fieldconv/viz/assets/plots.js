@@ -4,9 +4,14 @@
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
   const PAPER_WIDTH = 640; // pixels across a sheet of A4 without margins
   const BLUES = {
-    light: [[0, "#f5f8fb"], [0.5, "#6baed6"], [1, "#08306b"]],
-    dark: [[0, "#222b38"], [0.5, "#2f78b0"], [1, "#d6ecff"]],
+    light: [[0, "#f5f8fb"], [0.04, "#d9e8f4"], [0.5, "#6baed6"], [1, "#08306b"]],
+    dark: [[0, "#222b38"], [0.04, "#2b4a66"], [0.5, "#2f78b0"], [1, "#d6ecff"]],
   };
+  // All numbers of an axis have as many decimals as their distance needs: 3.0 beside 3.1.
+  const DECIMALS = [0, 1, 2, 3, 4].map((places) => ({
+    dtickrange: [places === 4 ? null : 0.999 * 10 ** -places, places ? 0.99 * 10 ** (1 - places) : null],
+    value: places ? `.${places}f` : ",.0f",
+  }));
   const places = [...document.querySelectorAll("[data-plot]")];
 
   const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -27,10 +32,8 @@
     const own = { ...trace };
     if (own.type === "heatmap") own.colorscale = BLUES[dark() ? "dark" : "light"];
     if (own.line) own.line = { ...own.line, color: visible(own.line.color) };
-    if (own.marker) {
-      const colour = own.marker.color;
-      own.marker = { ...own.marker, color: Array.isArray(colour) ? colour.map(visible) : visible(colour) };
-    }
+    // Colours of classes stay those of the shapes; a rim shows the dark ones.
+    if (own.marker && dark()) own.marker = { ...own.marker, line: { color: "rgba(255,255,255,0.5)", width: own.type === "bar" ? 1 : 0.5 } };
     return own;
   }
 
@@ -43,6 +46,7 @@
       zerolinecolor: variable("--line"),
       linecolor: variable("--axis"),
       automargin: true,
+      ...((own || {}).type ? {} : { tickformatstops: DECIMALS }),
       ...own,
       title: { standoff: 8, font: { size: 13 }, ...(own || {}).title },
     });
@@ -64,10 +68,16 @@
   }
 
   // Plots side by side share the width of a sheet.
-  const beside = (place) => Math.min(2, place.closest(".row")?.childElementCount || 1);
+  const beside = (place) => {
+    const row = place.closest(".row");
+    return !row || row.querySelector('.plot[style*="max-width"]') ? 1 : Math.min(2, row.childElementCount);
+  };
   const drawAll = (width) => Promise.all(places.map((place) => draw(place, width && (width - 20) / beside(place))));
   window.fieldconvPlots = { ready: false };
-  drawAll().then(() => (window.fieldconvPlots.ready = true));
+  drawAll().then(() => {
+    document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true"); // nothing to be read
+    window.fieldconvPlots.ready = true;
+  });
   window.addEventListener("fieldconv-theme", () => drawAll());
   window.addEventListener("beforeprint", () => drawAll(PAPER_WIDTH));
   window.addEventListener("afterprint", () => drawAll());

@@ -6,6 +6,7 @@
   const EYE = 1.03 / Math.sin((15 * Math.PI) / 180); // from there the unit ball just fits
   const COARSE = 14000; // faces that a computer without a graphics card draws in a few hundredths of a second
   const SMOOTH = 30; // milliseconds that a frame may take
+  const QUICK = 0.6; // share of the pixels along each side while a slow computer moves a large mesh
   const MODES = { plain: 0, labels: 1, scalar: 2, colours: 3, polar: 4 };
 
   // ---------------------------------------------------------------- arrays
@@ -252,14 +253,20 @@
       return texture;
     }
 
+    // The browser copies the whole of this canvas each time, so it should not be much larger than the picture.
+    makeRoom(width, height) {
+      const canvas = this.canvas;
+      const small = canvas.width < width || canvas.height < height;
+      if (!small && canvas.width * canvas.height < 1.5 * width * height) return;
+      canvas.width = small ? Math.max(canvas.width, width) : width;
+      canvas.height = small ? Math.max(canvas.height, height) : height;
+    }
+
     // Detail below one draws fewer pixels and stretches them; coarse draws fewer faces and no edges.
     draw(view, detail, coarse) {
       const gl = this.gl;
       const [width, height] = [view.canvas.width, view.canvas.height].map((side) => Math.ceil(side * detail));
-      if (this.canvas.width < width || this.canvas.height < height) {
-        this.canvas.width = Math.max(this.canvas.width, width);
-        this.canvas.height = Math.max(this.canvas.height, height);
-      }
+      this.makeRoom(width, height);
       const bottom = this.canvas.height - height;
       gl.viewport(0, bottom, width, height);
       gl.scissor(0, Math.max(0, bottom - 2), width + 2, height + 2); // stretching looks a little beyond the edge
@@ -748,6 +755,26 @@
       if (v < 0) return;
       this.viewer.pinned = this;
       this.tell(v, ...this.project(v));
+      const said = this.colourings.map((c) => [c.name, c.describe(v)]).filter(([, text]) => text !== null);
+      this.viewer.voice.textContent = [`Vertex ${v}`, ...said.map(([name, text]) => `${name}: ${text}`)].join(". ");
+    }
+
+    // For keys: the vertex in the middle of the canvas, or beside it where nothing is.
+    pinMiddle() {
+      const [x, y] = [this.canvas.clientWidth / 2, this.canvas.clientHeight / 2];
+      if (this.pick(x, y) >= 0) return this.pin(x, y);
+      let [best, place] = [Infinity, null];
+      for (let v = 0; v < this.mesh.count; v++) {
+        if (this.hidden.size && this.hidden.has(this.current.values[v])) continue;
+        const [px, py] = this.project(v);
+        const away = Math.hypot(px - x, py - y);
+        if (away < best) [best, place] = [away, [px, py]];
+      }
+      if (!place) return;
+      // On the rim a ray may pass by: a little further in.
+      const steps = [0, 1, 2, 4, 8].map((k) => [0, 1].map((i) => place[i] + (k * (place[i] - [x, y][i])) / Math.max(1, best)));
+      const hit = steps.find((step) => this.pick(...step) >= 0);
+      if (hit) this.pin(...hit);
     }
 
     // Mark a vertex, and what it corresponds to, and show its values beside (x, y).
@@ -878,8 +905,7 @@
         else if (event.key === "-") this.zoomBy(1 / 1.15, ...middle);
         else if (event.key === "0") this.viewer.reset();
         else if (event.key === "u") this.viewer.turnUp();
-        else if (event.key === "Enter" || event.key === " ") this.pin(...middle);
-        else if (event.key === "Escape") this.viewer.unpin();
+        else if (event.key === "Enter" || event.key === " ") this.pinMiddle();
         else return;
         event.preventDefault();
       });
@@ -899,8 +925,12 @@
       this.grid = make("div", "fc-grid");
       this.grid.style.setProperty("--columns", spec.columns);
       this.tip = make("div", "fc-tip");
-      this.tip.setAttribute("role", "status");
-      root.replaceChildren(this.tools, this.legends, this.grid, this.tip);
+      this.voice = make("p", "fc-hidden"); // always there, so that a screen reader hears its changes
+      this.voice.setAttribute("role", "status");
+      root.replaceChildren(this.tools, this.legends, this.grid, this.tip, this.voice);
+      root.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") this.unpin();
+      });
     }
 
     // The view the page starts with: every mesh as large as it goes.
@@ -1066,6 +1096,7 @@
 
     unpin() {
       this.pinned = null;
+      this.voice.textContent = "";
       this.unmark();
     }
 
@@ -1091,7 +1122,8 @@
       const start = performance.now();
       for (const view of this.views) {
         if (!view.paint) continue;
-        painter().draw(view, this.moving ? this.detail : 1, this.moving && this.slow && view.large);
+        const quick = this.moving && this.slow && view.large;
+        painter().draw(view, quick ? Math.min(QUICK, this.detail) : this.moving ? this.detail : 1, quick);
         if (view.marked >= 0) view.mark(view.marked);
       }
       if (this.pinned) this.pinned.placeTip(...this.pinned.project(this.pinned.marked));

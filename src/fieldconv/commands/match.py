@@ -42,8 +42,8 @@ def match(
         samples: Samples on each shape, instead of as many as the network was trained with.
         samplings: Average over this many sets of samples of each shape; slower, borders of parts a little
             better.
-        refine: Smooth the map with eigenfunctions, and write points.npy, the point on B (inside a triangle)
-            for each vertex of A; for whole shapes of one kind.
+        refine: Make the map better with eigenfunctions, and write points.npy, the point on B (inside a
+            triangle) for each vertex of A; a few seconds more.
         also: Further formats for the coloured meshes.
     """
     from fieldconv.training.checkpoint import load

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Head = Literal["labels", "classification", "descriptors", "vectors"]
-Preset = Literal["paper", "reproduce", "default", "tiny"]
+Preset = Literal["paper", "reproduce", "default", "scans", "tiny"]
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
@@ -251,7 +251,7 @@ class Network(nn.Module):
         classes : int, optional
             Shape classes, part labels, values, or vertices of the template. Matching has none: there it is
             the descriptor length, 16 in the paper.
-        preset : "paper", "reproduce", "default" or "tiny"
+        preset : "paper", "reproduce", "default", "scans" or "tiny"
             The paper's text to the letter, what reaches its numbers, the best measured settings, or a small
             network for tries and tests.
         **changes

@@ -89,6 +89,12 @@ class Segmentation(LabelTask):
             surface={"radius": 0.2, "samples": 1024, "features": "hks"},
             networks={"fcnet": _PAPER},
         ),
+        "scans": Preset(
+            training={**MODERN, "epochs": 60, "label_smoothing": 0.2, "damaged": 12},
+            surface={"radius": 0.2, "samples": 1024, "features": "balls+hks", "smoothing": 0.02},
+            networks={"fcnet": _PAPER},
+            like="default",
+        ),
         "tiny": Preset(
             training={**QUICK, "batch": 2},
             surface={"radius": 0.2, "samples": 1024},

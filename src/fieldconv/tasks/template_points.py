@@ -357,7 +357,7 @@ class Places:
 
         def of_anchors(places: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
             nearest = self._trees[1].query(np.nan_to_num(places))[1]
-            return np.bincount(nearest, weights=weights, minlength=len(self.anchors))
+            return np.asarray(np.bincount(nearest, weights, len(self.anchors)), np.float64)
 
         wanted = of_anchors(self.place, own)
         return float(wanted[of_anchors(place, areas) > THERE * wanted].sum() / own.sum())

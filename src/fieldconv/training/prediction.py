@@ -151,8 +151,7 @@ def match(
     samplings : int
         Average over this many sets of samples: borders depend less on where samples happen to lie.
     refine : bool
-        Make the map smooth with the eigenfunctions of both shapes (`fieldconv.geometry.refine`); for whole
-        shapes that are nearly isometric.
+        Make the map smoother with the eigenfunctions of both shapes (`fieldconv.geometry.refine`).
     out : path, optional
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
     also : sequence of "obj", "glb" or "off"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fieldconv.geometry import refine
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.refine import refined
 from shapes import icosphere
 
 
-def lump() -> Mesh:
+def lump(level: int = 3) -> Mesh:
     """A sphere with bumps, without any symmetry."""
-    vertices, faces = icosphere(3)
+    vertices, faces = icosphere(level)
     points = np.asarray(vertices, float)
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -78,3 +79,17 @@ def test_vertices_without_target_take_no_part() -> None:
     assert (refined(mesh, mesh, given).target == np.arange(len(given))).mean() > 0.98
     with pytest.raises(ValueError, match="no map to refine"):
         refined(mesh, mesh, np.full(len(given), -1))
+
+
+def test_dense_meshes_are_refined_on_coarser_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    mesh, rng = lump(4), np.random.default_rng(3)
+    other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()
+    off = rng.normal(0, 0.03, mesh.vertices.shape)
+    given = np.linalg.norm(other.vertices[:, None] + off[:, None] - other.vertices, axis=2).argmin(1)
+    monkeypatch.setattr(refine, "MOST", 800)
+    found, back = refine.refined_both(mesh, other, given, given)
+    points = np.einsum("nc,ncd->nd", found.weights, other.vertices[other.faces[found.triangle]])
+    before = np.linalg.norm(other.vertices[given] - other.vertices, axis=1).mean()
+    assert np.linalg.norm(points - other.vertices, axis=1).mean() < 0.5 * before
+    assert np.linalg.norm(other.vertices[found.target] - points, axis=1).mean() < 0.02
+    assert np.array_equal(back.target, refined(other, mesh, given).target)

@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
+from .coarsen import coarsened
 from .embedding import nearest_in_triangles
 from .mesh import Mesh
 from .sampling import farthest_points
 from .spectral import Eigenbasis, eigenbasis
 from .topology import neighbour_means
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
 FUNCTIONS = 200  # eigenfunctions: fewer tell less than the map that is given
@@ -24,6 +26,8 @@ NEARNESS = (
 )
 NOISE = 0.3  # singular values of the fitted matrix below this are mostly chance
 FARTHEST = 0.1  # at unit area: a target that is farther than this from its neighbours' is not believed
+MOST = 8000  # vertices of a mesh that is worked on; of denser ones a coarser copy is
+CLOSE = 8  # vertices near a point of which one in the right region is taken
 ROWS = 2**22  # squared distances at a time
 
 
@@ -72,32 +76,113 @@ def refined(
     ValueError
         If no vertex of A has a target.
     """
-    aims: Ints = np.asarray(target).astype(np.int64)
-    known = np.flatnonzero(aims >= 0)
-    if not len(known):
+    return _refined(_Coarse(a), _Coarse(b), np.asarray(target), functions, nearness)
+
+
+def refined_both(
+    a: Mesh, b: Mesh, there: NDArray[np.integer], back: NDArray[np.integer]
+) -> tuple[Refined, Refined]:
+    """Return better maps from A to B and from B to A, as `refined`, in less time than one after the other."""
+    one, two = _Coarse(a), _Coarse(b)
+    return (
+        _refined(one, two, np.asarray(there), FUNCTIONS, NEARNESS),
+        _refined(two, one, np.asarray(back), FUNCTIONS, NEARNESS),
+    )
+
+
+def _refined(
+    one: _Coarse, two: _Coarse, target: NDArray[np.integer], functions: int, nearness: float
+) -> Refined:
+    aims: Ints = target.astype(np.int64)
+    if not (aims >= 0).any():
         raise ValueError("there is no map to refine: no vertex has a target")
-    a, b = a.normalised(), b.normalised()
+    coarse = np.where(aims[one.origin] >= 0, two.region[aims[one.origin]], -1)
+    if not (coarse >= 0).any():
+        coarse = two.region[aims[np.flatnonzero(aims >= 0)[0]]] * np.ones_like(coarse)
+    here, there = _described(one, two, coarse, functions, nearness)
+    faces, found = two.mesh.faces, _nearest(here, there)
+    triangle, weights, _ = nearest_in_triangles(here, there, faces, vertex=found)
+    if one.mesh is one.given and two.mesh is two.given:
+        return Refined(found, triangle, weights)
+    # From the vertices of A's coarse mesh to all of A, and to the vertices and triangles of B.
+    corners = np.where(triangle[:, None] >= 0, faces[triangle], found[:, None])
+    weights = np.where(triangle[:, None] >= 0, weights, [1, 0, 0])
+    points = np.einsum("nc,ncd->nd", weights, two.mesh.vertices[corners])
+    around, share = one.read()
+    points = np.einsum("nc,ncd->nd", share, points[around])
+    return two.placed(points, corners[around].reshape(len(around), -1))
+
+
+class _Coarse:
+    """A mesh of at most some thousand vertices in place of the given one.
+
+    Attributes
+    ----------
+    given : Mesh, at unit area.
+    mesh : Mesh, the coarse one, or the given one if it has few vertices.
+    region : (V,) int64, vertex of the coarse mesh that each vertex belongs to; −1 if to none.
+    origin : (V_coarse,) int64, a vertex in the middle of each region.
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.given = self.mesh = mesh.normalised()
+        self.region = self.origin = np.arange(len(mesh.vertices))
+        if len(mesh.vertices) > MOST:
+            found = coarsened(self.given, MOST)
+            self.mesh, self.region, self.origin = found.mesh, found.vertex_map, found.origin
+
+    def basis(self, functions: int) -> Eigenbasis:
+        """Return the lowest eigenfunctions of the coarse mesh; the same number is found once."""
+        if self._basis is None or self._basis[0] != functions:
+            self._basis = functions, eigenbasis(self.mesh, functions)
+        return self._basis[1]
+
+    _basis: tuple[int, Eigenbasis] | None = None
+
+    def read(self) -> tuple[Ints, Floats]:
+        """Return (V, 3) the vertices of the coarse mesh around each vertex, and their shares."""
+        region = np.where(self.region >= 0, self.region, 0)
+        triangle, share, _ = nearest_in_triangles(
+            self.given.vertices, self.mesh.vertices, self.mesh.faces, vertex=region
+        )
+        bare = triangle[:, None] < 0
+        return np.where(bare, region[:, None], self.mesh.faces[triangle]), np.where(bare, [1, 0, 0], share)
+
+    def placed(self, points: Floats, regions: Ints) -> Refined:
+        """Return the vertices and triangles of the given mesh nearest to points near some regions."""
+        # Other vertices may be closer in space, on another limb.
+        close = cKDTree(self.given.vertices).query(points, k=CLOSE)[1]
+        right = (self.region[close][:, :, None] == regions[:, None]).any(2)
+        best = close[np.arange(len(close)), right.argmax(1)]
+        target = np.where(right.any(1), best, self.origin[regions[:, 0]])
+        triangle, weights, _ = nearest_in_triangles(
+            points, self.given.vertices, self.given.faces, vertex=target
+        )
+        return Refined(target, triangle, weights)
+
+
+def _described(
+    of_a: _Coarse, of_b: _Coarse, aims: Ints, functions: int, nearness: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(V_A, k + 3) and (V_B, k + 3): points that are near each other in these numbers belong together."""
+    a, b = of_a.mesh, of_b.mesh
     k = max(2, min(functions, len(a.vertices) // SPARSE, len(b.vertices) // SPARSE))
-    one, two = (eigenbasis(mesh, k) for mesh in (a, b))
+    one, two = of_a.basis(k), of_b.basis(k)
     k = min(one.functions.shape[1], two.functions.shape[1])
+    known = aims >= 0
     # A target that is far from its neighbours' is a mistake: theirs say more.
-    given = np.where(aims[:, None] >= 0, b.vertices[aims], 0)
+    given = np.where(known[:, None], b.vertices[aims], 0)
     means = neighbour_means(len(aims), a.faces)
-    share = means @ (aims >= 0)
+    share = means @ known
     around = means @ given / np.maximum(share, 1e-9)[:, None]
-    alone = (aims < 0) | ((np.linalg.norm(given - around, axis=1) > FARTHEST) & (share > 0))
+    alone = ~known | ((np.linalg.norm(given - around, axis=1) > FARTHEST) & (share > 0))
     given = np.where(alone[:, None], around, given)
-    placed = ~alone | (share > 0)
-    fitted = known[farthest_points(a.vertices[known], min(SUPPORT, len(known)))]
-    carried = _carried(one, two, fitted, aims[fitted], k)
-    found, triangle = np.zeros_like(aims), np.zeros_like(aims)
-    weights = np.zeros((len(aims), 3))
-    for asked, weight in ((placed, nearness), (~placed, 0.0)):
-        here = np.hstack([one.functions[asked, :k] / k**0.5, weight * given[asked]])
-        there = np.hstack([two.functions[:, :k] @ carried.T / k**0.5, weight * b.vertices])
-        found[asked] = nearest = _nearest(here, there)
-        triangle[asked], weights[asked], _ = nearest_in_triangles(here, there, b.faces, vertex=nearest)
-    return Refined(found, triangle, weights)
+    rows = np.flatnonzero(known)
+    rows = rows[farthest_points(a.vertices[rows], min(SUPPORT, len(rows)))]
+    carried = _carried(one, two, rows, aims[rows], k)
+    here = np.hstack([one.functions[:, :k] / k**0.5, nearness * given])
+    there = np.hstack([two.functions[:, :k] @ carried.T / k**0.5, nearness * b.vertices])
+    return here.astype(np.float32), there.astype(np.float32)
 
 
 def _carried(one: Eigenbasis, two: Eigenbasis, rows: Ints, target: Ints, k: int) -> Floats:
@@ -113,7 +198,6 @@ def _carried(one: Eigenbasis, two: Eigenbasis, rows: Ints, target: Ints, k: int)
 
 def _nearest(points: Floats, places: Floats) -> Ints:
     """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is fastest."""
-    points, places = points.astype(np.float32), places.astype(np.float32)
     squares = (places**2).sum(1)
     step = max(1, ROWS // len(places))
     parts = [

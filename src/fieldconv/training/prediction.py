@@ -17,7 +17,7 @@ from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh import Mesh, MeshError, Repair
 from fieldconv.geometry.numbering import by_position
 from fieldconv.geometry.oddities import oddities
-from fieldconv.geometry.refine import refined
+from fieldconv.geometry.refine import refined_both
 from fieldconv.geometry.shapefile import load_shape
 from fieldconv.networks.base import Network
 from fieldconv.surface.surface import Surface
@@ -177,8 +177,7 @@ def match(
     there, back = task.correspond(first, second), task.correspond(second, first)
     points = None
     if refine:
-        there, triangle, weights = refined(one, two, there)
-        back = refined(two, one, back).target
+        (there, triangle, weights), (back, *_) = refined_both(one, two, there, back)
         points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
     away = from_itself(one, there, back)
     confidence = np.exp(-away / SURE)

@@ -124,10 +124,10 @@ MISTAKES = [
         NN + "test_echo.py",
     ),
     Mistake(
-        "clamp of matching 20 → 0.5",
+        "clamp of matching 20 → 2 (the settings refuse 0.5)",
         "tasks/matching.py",
         "farthest: float | None = 20.0",
-        "farthest: float | None = 0.5",
+        "farthest: float | None = 2.0",
         TASKS + "test_matching.py",
     ),
     Mistake(

@@ -83,13 +83,15 @@ results: $(READY)
 	$(BIN)/python benchmarks/results.py
 
 # The network for bodies that ships with the package, from code and seeds: about two hours on one core. Everything
-# is kept in build/bodies, and goes on where it was.
+# is kept in build/bodies, and goes on where it was. To try the way: make bodies BODIES=build/few COUNT=40 EPOCHS=1
 BODIES := build/bodies
+COUNT := 1300
+EPOCHS := 12
 bodies: $(READY)
 	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) -e ".[bodies]"
-	$(BIN)/python benchmarks/make_bodies.py $(BODIES) --bodies 1300 --vertices 700 8000
-	$(BIN)/python benchmarks/train_bodies.py $(BODIES) --out $(BODIES)/run --bodies 1300 --epochs 12 --resume
-	$(BIN)/python benchmarks/ship_bodies.py $(BODIES)/run $(BODIES)
+	$(BIN)/python benchmarks/make_bodies.py $(BODIES) --bodies $(COUNT) --vertices 700 8000
+	$(BIN)/python benchmarks/train_bodies.py $(BODIES) --out $(BODIES)/run --bodies $(COUNT) --epochs $(EPOCHS) --resume
+	$(BIN)/python benchmarks/ship_bodies.py $(BODIES)/run $(BODIES) --bodies $(COUNT)
 
 clean:
 	rm -rf .venv* build dist site .cache .pytest_cache .mypy_cache .ruff_cache

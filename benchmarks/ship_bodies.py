@@ -27,6 +27,7 @@ from fieldconv.tasks.base.calibration import fit_temperature
 from fieldconv.tasks.template_points import TemplatePoints, places_of
 from fieldconv.training.checkpoint import CARD, CONFIG, read_config, save_pretrained
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from train_bodies import KEPT_OUT
 
 HERE = Path(__file__).parent
 
@@ -85,8 +86,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path)
-    parser.add_argument("bodies", type=Path)
-    parser.add_argument("--kept-out", type=int, nargs=2, default=(1280, 1300), help="seeds: from, up to")
+    parser.add_argument("folder", type=Path, metavar="BODIES")
+    parser.add_argument(
+        "--bodies", type=int, default=1300, help="of which the last were kept out of training"
+    )
     parser.add_argument("--samples", type=int, default=1024, help="of a shape that is asked about")
     parser.add_argument("results", type=Path, nargs="?")
     options = parser.parse_args()
@@ -94,7 +97,7 @@ def main() -> None:
     folder = folder_of(shipped)
     model = fc.load(options.run)
     model.config = replace(model.config, samples=options.samples)
-    before, after = calibrate(model, options.bodies, range(*options.kept_out))
+    before, after = calibrate(model, options.folder, range(options.bodies - KEPT_OUT, options.bodies))
     print(f"temperature {model.temperature:.2f}, calibration error {before:.3f} before, {after:.3f} after")
     model.task = shipped.task
     about = {key: value for key, value in read_config(options.run).items() if key == "training"}

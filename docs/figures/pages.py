@@ -44,12 +44,9 @@ def main(demo: Path) -> None:
 
 
 def draw(browser: Any, name: str) -> None:
-    """Write what the window shows, in few colours, so that the file is small."""
+    """Write what the window shows."""
     browser.settle()
-    shown = Image.open(io.BytesIO(browser.screenshot())).convert("RGB")
-    shown.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-        HERE / name, optimize=True
-    )
+    Image.open(io.BytesIO(browser.screenshot())).convert("RGB").save(HERE / name, optimize=True)
 
 
 if __name__ == "__main__":

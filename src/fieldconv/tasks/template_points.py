@@ -238,7 +238,9 @@ class TemplatePoints(Task):
     def note(self, found: Prediction) -> str:
         sure = self._sure(found).mean()
         if sure < STRANGE:
-            return f"hardly like the template (mean confidence {100 * sure:.0f} %); do not rely on this result"
+            return (
+                f"hardly like the template (mean confidence {100 * sure:.0f} %); do not rely on this result"
+            )
         return ""
 
     def show(self, found: Prediction) -> list[VertexValues]:

@@ -486,8 +486,8 @@ MISTAKES = [
     Mistake(
         "area accuracy counts vertices",
         "tasks/segmentation.py",
-        "by_area += confusion(truth, predicted, classes, surface.vertex_area.numpy())",
-        "by_area += own",
+        "by_area[k] = confusion(truth, predicted, classes, surface.vertex_area.numpy())",
+        "by_area[k] = own",
         TASKS + "test_evaluation.py",
     ),
     Mistake(

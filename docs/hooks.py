@@ -8,11 +8,13 @@ Formulas stand in fences of kind ``math``, in LaTeX. Browsers draw MathML themse
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
+os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # in notebooks; says nothing to readers
 _FENCE = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+)\$(?![\w$])")
 _INCLUDE = re.compile(r"^<!-- include (\S+)(?: (\w+))? -->$", re.M)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -25,6 +26,7 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes[name] if homes[name].startswith("fieldconv.") else f"{package}.{homes[name] or name}"
         with process_unchanged():  # by the packages that this imports
+            warnings.filterwarnings("ignore", "IProgress not found")  # tqdm's, in notebooks; we do not use it
             module = import_module(home)
         return getattr(module, name) if homes[name] else module
 

@@ -124,7 +124,7 @@ def test_a_prediction_shows_labels_and_confidence(ball: Mesh) -> None:
     assert '"tail"' in page
     assert "Confidence" in page
     whole = Prediction(ball, np.array(1), np.float32([0.25, 0.75]), None, ("cat", "dog"))
-    assert "dog, 75% sure" in inner(whole._repr_html_())
+    assert "dog, 75 % sure" in inner(whole._repr_html_())
 
 
 def test_a_prediction_on_a_template_shows_both(ball: Mesh) -> None:

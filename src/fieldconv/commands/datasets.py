@@ -86,7 +86,7 @@ def check(folder: Folder, /, task: str | None = None) -> int:
         table = Table("label", "vertices", "share", "")
         table.columns[1].justify = table.columns[2].justify = "right"
         for name, count in report.labels.items():
-            table.add_row(name, f"{count:,}", f"{count / total:.1%}", "█" * round(20 * count / most))
+            table.add_row(name, f"{count:,}", f"{100 * count / total:.1f} %", "█" * round(20 * count / most))
         console.print(table)
     if report.known is not None and not report.labels:
         pairs = f"{report.pairs:,} pairs; " if report.pairs else ""

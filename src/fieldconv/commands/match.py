@@ -66,8 +66,7 @@ def match(
     names = distinct([a.stem, b.stem])
     lost = int((target < 0).sum())
     without = f", {lost:,} without counterpart" if lost else ""
-    print(
-        f"{len(target) - lost:,} vertices mapped{without}, mean confidence {confidence.mean():.0%}, in {out}."
-    )
+    sure = f"{100 * confidence.mean():.0f} %"
+    print(f"{len(target) - lost:,} vertices mapped{without}, mean confidence {sure}, in {out}.")
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")
     return 0

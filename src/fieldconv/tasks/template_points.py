@@ -259,7 +259,7 @@ class TemplatePoints(Task):
         areas = np.nan_to_num(found.mesh.vertex_areas)
         areas = areas / max(areas.sum(), 1e-300)
         sure = float(self._sure(found) @ areas)
-        told = f"(mean confidence {sure:.0%})"
+        told = f"(mean confidence {100 * sure:.0f} %)"
         if sure < STRANGE:
             return f"hardly like the template {told}; do not rely on this result"
         notes = [f"not quite like the template {told}; look before you rely on it"] if sure < UNUSUAL else []

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.viz import figures, page, plots
+from fieldconv.viz import figures, page, plots, trust
 from fieldconv.viz.metric import Metric
 from fieldconv.viz.page import note, section, table
 from fieldconv.viz.run_folder import CurveTexts, Run
 
 SURE = 0.05  # a difference that chance makes more rarely counts as one
+MOST_NOTES = 4  # where splits differ by seed, a list of all would say little
 Floats = NDArray[np.float64]
 TEST = (
     "Mean over the test shapes that both were tested on, each averaged over seeds, and the chance of a "
@@ -229,8 +230,17 @@ def _results(networks: Sequence[Compared]) -> str:
         good = [metric[key].goodness(n.mean(key) if len(n.values(key)) else None) for n in networks]
         if metric[key].better is not None and len(set(good)) > 1:
             marked |= {(row, column) for row, value in enumerate(good) if value == max(good)}
-    inside = f'<div class="scroll">{table(header, rows, marked=marked)}</div>'
-    return section("Results", inside, "Mean ± standard deviation over seeds; best first.")
+    inside = f'<div class="scroll results">{table(header, rows, marked=marked)}</div>'
+    every = [run for network in networks for run in network.runs.values()]
+    told = {trust.measured_on(run).replace("Measured", "Each measured", 1) for run in every if run.shapes}
+    told |= {
+        f"Guessing ({guess[0]}) reaches {run.metric(key).text(guess[1])} ({run.metric(key).label})."
+        for run in every
+        for key in list(run.metrics)[:1]
+        if (guess := run.guess(key)) is not None
+    }
+    notes = "".join(note(text) for text in sorted(told)) if len(told) <= MOST_NOTES else ""
+    return section("Results", inside + notes, "Mean ± standard deviation over seeds; best first.")
 
 
 def _curves(networks: Sequence[Compared]) -> str:

@@ -378,7 +378,7 @@ def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metr
         known = [metric.goodness(own.get(key)) for own in means]
         if metric.better is not None and len(set(known)) > 1:
             marked |= {(row, column) for row, value in enumerate(known) if value == max(known)}
-    return f'<div class="scroll">{table(header, cells, marked=marked)}</div>'
+    return f'<div class="scroll results">{table(header, cells, marked=marked)}</div>'
 
 
 def _group_name(group: Mapping[str, Run]) -> str:

@@ -124,7 +124,7 @@ class Prediction:
         note = ""
         if self.labels is not None and self.labels.ndim == 0:
             name = self.name_of(int(self.labels)) or str(int(self.labels))
-            note = name if self.confidence is None else f"{name}, {float(self.confidence):.0%} sure"
+            note = name if self.confidence is None else f"{name}, {100 * float(self.confidence):.0f} % sure"
         return show_values(self.mesh, Shown(self.values_shown(), note), template=self.template, height=height)
 
     def _repr_html_(self) -> str:

@@ -44,6 +44,10 @@ ROWS = {
     "balls-smoothed-damaged": "--features balls --smoothing 0.02 --damaged 2",
     "balls-rim-damaged": "--features balls+rim --damaged 2",
     "balls-damaged-4": "--features balls --damaged 4",
+    "hks-long": "--features hks --epochs 60",
+    "hks-long-damaged": "--features hks --damaged 12 --epochs 60",
+    "balls-hks-smoothed-long-damaged": "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
+    "balls-smoothed-long-damaged": "--features balls --smoothing 0.02 --damaged 12 --epochs 60",
 }
 BARS = {
     "clean": 96.7,

@@ -147,6 +147,8 @@ def test_a_template_that_does_not_fit(tmp_path: Path) -> None:
         "preset: 3",
         "network: 3",
         "network: {width: " + "9" * 5000 + "}",
+        "network: {radius: 1" + "0" * 400 + "}",
+        "training: {learning_rate: 1" + "0" * 400 + "}",
         "training: {epochs: 2020-01-01}",
         "training: {epochs: .nan}",
         "source: {vertices: 0}",

@@ -1,12 +1,13 @@
-"""Training from packed files against training from memory: seconds of an epoch, in turns.
+"""Training from packed files against training from memory: processor time of the same steps, in turns.
 
-    python benchmarks/packed.py [--meshes 80] [--rounds 3] [--network fcnet]
+    python benchmarks/packed.py [--meshes 20] [--rounds 4] [--network fcnet]
 
-Embedded creatures, segmentation, the default preset (reshaped copies left out, so that each epoch shows the
-same surfaces). "in memory" is the dataset as it was made. "packed, kept" reads each surface once and keeps
-it, as long as there is room (4 GB by default). "packed, read" has no room at all: every surface is read from
-its file whenever its turn comes, as happens with sets larger than the memory. The first epoch of each
-training is not counted. The ratio is to "in memory" of the same round.
+Embedded creatures, segmentation, the default preset: reading, collating, loss and gradient of every step of
+an epoch, by one thread. "in memory" is the dataset as it was made. "packed, kept" has read each surface
+before and keeps it, as long as there is room (4 GB by default). "packed, read" has no room at all: every
+surface is read from its file whenever its turn comes, as happens with sets larger than the memory; in
+training another thread does that meanwhile. Of each step the quickest of all rounds counts; the first round,
+which compiles, is left out.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections import defaultdict
 
-import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
@@ -24,40 +25,27 @@ from fieldconv import keep_freed_memory
 from fieldconv.datasets import Creatures, PackedDataset, Packer
 from fieldconv.networks import network_named
 from fieldconv.surface import ToSurface
-from fieldconv.training import train
+from fieldconv.tasks import task_named
+from fieldconv.training.batches import epoch_steps
 from fieldconv.training.settings import RunSettings
-
-
-def epoch_times(settings: RunSettings, data: object, epochs: int) -> tuple[float, float]:
-    """Seconds, and seconds of the processor, of the quickest epoch after the first."""
-    torch.manual_seed(0)
-    network = network_named(settings.network_name)(settings.network)
-    marks = []
-    train(
-        network,
-        data,
-        config=settings.training.changed(epochs=epochs, validation=0.0, reshaped=0),
-        quiet=True,
-        each_epoch=lambda row: marks.append((time.monotonic(), time.process_time())),
-    )
-    steps = np.diff(np.array(marks), axis=0)
-    return float(steps[:, 0].min()), float(steps[:, 1].min())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--meshes", type=int, default=80)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--meshes", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--network", default="fcnet")
     options = parser.parse_args()
+    torch.set_num_threads(1)
     keep_freed_memory()
-    settings = RunSettings.assemble("segmentation", network=options.network)
+    task = task_named("segmentation")
+    settings = RunSettings.assemble(task.name, network=options.network)
     pre = ToSurface(**settings.network.surface_settings.to_dict())
-    memory = Creatures("segmentation", meshes=options.meshes, pre_transform=pre)
+    memory = Creatures(task.name, meshes=options.meshes, pre_transform=pre)
     settings = settings.with_outputs(memory.num_classes)
+    network = network_named(settings.network_name)(settings.network)
     with tempfile.TemporaryDirectory() as folder:
         packer = Packer(folder)
         packer.add("train", memory)
@@ -67,16 +55,25 @@ def main() -> None:
             "packed, kept": PackedDataset(folder, pre_transform=pre),
             "packed, read": PackedDataset(folder, pre_transform=pre, memory=0),
         }
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
-        for _ in range(options.rounds):
-            for name, data in sources.items():
-                found[name].append(epoch_times(settings, data, options.epochs))
-                print(name, found[name][-1], flush=True)
-    table = Table("source", "seconds of an epoch", "of the processor", "ratio", "ratio of the processor")
-    for name, times in found.items():
-        mean = np.median(np.array(times), axis=0)
-        ratio = np.median(np.array(times) / np.array(found["in memory"]), axis=0)
-        table.add_row(name, f"{mean[0]:.2f}", f"{mean[1]:.2f}", f"{ratio[0]:.3f}", f"{ratio[1]:.3f}")
+        quickest: dict[str, dict[int, float]] = {name: defaultdict(lambda: float("inf")) for name in sources}
+        for turn in range(options.rounds + 1):
+            epochs = {
+                name: epoch_steps(data, task, settings.training, 1, network) for name, data in sources.items()
+            }
+            for number in range(-(-options.meshes // settings.training.batch)):
+                for name, steps in epochs.items():
+                    began = time.process_time()
+                    for chunk in next(steps).chunks:
+                        losses, _ = task.loss(network(chunk.surface), chunk, settings.training)
+                        losses.sum().backward()
+                    network.zero_grad()
+                    if turn:
+                        took = time.process_time() - began
+                        quickest[name][number] = min(quickest[name][number], took)
+    table = Table("source", "seconds of an epoch", "ratio to memory")
+    sums = {name: sum(steps.values()) for name, steps in quickest.items()}
+    for name, seconds in sums.items():
+        table.add_row(name, f"{seconds:.2f}", f"{seconds / sums['in memory']:.3f}")
     console = Console(width=110)
     console.print(table)
     console.print(

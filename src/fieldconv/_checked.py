@@ -47,6 +47,7 @@ def check_choices(values: object, **choices: tuple[str, ...]) -> None:
             raise ValueError(f"{name} is {shown(getattr(values, name))}; choose one of {', '.join(words)}")
 
 
+LARGEST = 10**300  # larger whole numbers are no floating-point numbers
 MOST = 1_000_000  # of most things that are counted; more of them would not fit anywhere
 
 
@@ -82,7 +83,8 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is tuple:
         return isinstance(value, list | tuple) and all(_fits(entry, options[0]) for entry in value)
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
+        return isinstance(value, float) or whole
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 

@@ -22,7 +22,7 @@ from fieldconv.cli import main
 from fieldconv.networks.base import Network
 from fieldconv.training import CheckpointError, train
 from fieldconv.training.checkpoint import STATE, State, load
-from fieldconv.training.settings import read_settings
+from fieldconv.training.settings import RunSettings, read_settings
 
 SOUND = Path(__file__).parents[1] / "fixtures" / "v0.1.0" / "segmentation"
 
@@ -147,6 +147,8 @@ def test_a_template_that_does_not_fit(tmp_path: Path) -> None:
         "preset: 3",
         "network: 3",
         "network: {width: " + "9" * 5000 + "}",
+        "network: {radius: 1" + "0" * 400 + "}",
+        "training: {learning_rate: 1" + "0" * 400 + "}",
         "training: {epochs: 2020-01-01}",
         "training: {epochs: .nan}",
         "source: {vertices: 0}",
@@ -166,6 +168,13 @@ def test_settings_of_any_kind(tmp_path: Path, text: str, capsys: pytest.CaptureF
     assert said.count("\n") == 1
     assert len(said) < 1500
     assert not (tmp_path / "run").exists()
+
+
+def test_a_network_to_begin_with_whose_name_is_too_long(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text(f"finetune: {'x' * 10**5}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no such folder") as error:
+        RunSettings.assemble("segmentation", file=tmp_path / "run.yaml")
+    assert len(str(error.value)) < 300
 
 
 def test_settings_that_are_no_text(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from fieldconv._checked import check_choices, check_count
+from fieldconv._checked import check_choices, check_count, shown
 
 Solver = Literal["local", "heat"]
 
@@ -56,7 +56,7 @@ class SurfaceSettings:
         if not 0 < self.radius < float("inf"):
             raise ValueError(f"radius is {self.radius}; give a positive number")
         if self.radius > LARGEST:
-            raise ValueError(f"radius is {self.radius:g}; give a number up to {LARGEST:g}")
+            raise ValueError(f"radius is {shown(self.radius)}; give a number up to {LARGEST:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
         check_count("sampling", self.sampling, least=0)

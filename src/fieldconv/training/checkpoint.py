@@ -93,7 +93,12 @@ def load(source: str | Path) -> Network:
     "bodies" and "body-points" (`fieldconv.models`); other names are looked for on the Hugging Face hub.
     """
     folder = Path(source)
-    own = shipped(source) if not (folder / CONFIG).is_file() else None
+    try:
+        here = (folder / CONFIG).is_file()
+    except OSError as error:  # such as a name that is too long
+        reason = error.strerror or "cannot be read"
+        raise CheckpointError(f"{str(source)[:60]}: no such folder ({reason})") from None
+    own = None if here else shipped(source)
     if own is not None:
         folder = folder_of(own)
     elif not folder.is_dir():

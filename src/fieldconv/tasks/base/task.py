@@ -155,7 +155,7 @@ class Task:
     def preset(self, name: str) -> Preset:
         """Return the preset of that name; raise ValueError if the task has none."""
         if name not in self.presets:
-            raise ValueError(f"unknown preset {name!r}; choose one of {', '.join(self.presets)}")
+            raise ValueError(f"unknown preset {str(name)[:60]!r}; choose one of {', '.join(self.presets)}")
         return self.presets[name]
 
     def training_config(self, *, preset: str = "default", **changes: Any) -> TrainingConfig:

@@ -220,3 +220,41 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert "semaphore" not in errors
     kept = len(list((tmp_path / "kept").glob("??/*.surface")))
     assert 0 < kept < 20
+
+
+ORPHAN = """
+import multiprocessing, os, sys, time
+from fieldconv.commands import precompute
+
+def work(path):
+    precompute._start_worker(1)
+    with open(path, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(120)
+
+if __name__ == "__main__":
+    multiprocessing.get_context("spawn").Process(target=work, args=(sys.argv[1],)).start()
+    time.sleep(120)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills")
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    (tmp_path / "orphan.py").write_text(ORPHAN, encoding="utf-8")
+    note = tmp_path / "pid"
+    parent = subprocess.Popen([sys.executable, str(tmp_path / "orphan.py"), str(note)])
+    while not note.exists() or not note.read_text(encoding="utf-8"):
+        assert parent.poll() is None
+        time.sleep(0.05)
+    worker = int(note.read_text(encoding="utf-8"))
+    os.kill(worker, 0)
+    parent.kill()
+    parent.wait()
+    for _ in range(200):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker outlived its parent")

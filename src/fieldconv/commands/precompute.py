@@ -12,8 +12,9 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import tyro
@@ -197,7 +198,16 @@ def _ignored_ctrl_c() -> Iterator[None]:
 def _start_worker(threads: int) -> None:
     import torch
 
+    Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
+
+
+def _end_with_parent() -> None:
+    """End this worker once its parent is gone: of a parent that was killed, it would wait for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # entries are written whole or not at all
 
 
 def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,10 @@ def read_integers(path: str | Path) -> Ints:
         if path.suffix == ".csv":
             return _read_csv(path)
         try:  # the quick way; where it fails, the slow one says in which line
-            return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1, encoding="utf-8-sig"), path)
-        except (ValueError, OverflowError):
+            with warnings.catch_warnings():  # older versions of NumPy only warn where an integer is none
+                warnings.simplefilter("error", DeprecationWarning)
+                return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1, encoding="utf-8-sig"), path)
+        except (ValueError, OverflowError, DeprecationWarning):
             return _read_lines(path)
     except DatasetError:
         raise

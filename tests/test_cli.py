@@ -105,7 +105,7 @@ def test_info(capsys, folder):
 
 
 def test_info_of_a_mesh_in_any_order_says_the_same(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldconv.commands.info.MANY", 100)
+    monkeypatch.setattr("fieldconv.geometry.numbering.LARGE", 100)
     vertices, faces = shapes.torus(around=40, across=20)
     order = np.random.default_rng(0).permutation(len(vertices))
     shuffled = Mesh(vertices[order], np.argsort(order)[faces])

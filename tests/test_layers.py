@@ -18,7 +18,7 @@ from fieldconv.tasks import task_names
 ROOT = Path(fieldconv.__file__).parent
 
 ROOMS = (
-    ("_process", "_checked", "_words"),
+    ("_process", "_checked", "_duration"),
     ("_compiled", "_io", "_lazy", "_memory", "_registry"),
     ("geometry",),  # shapes to numbers
     ("folders",),  # meshes and targets on disk
@@ -46,9 +46,9 @@ LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 # What a room may import besides itself, where that is less than all rooms before it.
 NARROW = {
     "geometry": {"_compiled", "_io", "_process"},
-    "viz": {"_compiled", "_io", "_lazy", "_process", "_words", "geometry"},
+    "viz": {"_compiled", "_io", "_lazy", "_process", "_duration", "geometry"},
     "nn": {"ops", "surface"},
-    "folders": {"_compiled", "_io", "_words", "geometry"},
+    "folders": {"_compiled", "_io", "_duration", "geometry"},
 }
 # Who may not know whom.
 STRANGERS = [("datasets", "networks"), ("datasets", "viz"), ("folders", "surface")]

@@ -359,16 +359,21 @@ def checkpoints(seed: int, shop: Workshop) -> str:
             if seed % 4
             else files[draw.integers(len(files))]
         )
-        if chosen.suffix == ".json" and draw.random() < 0.5:
-            content = json.loads(chosen.read_text(encoding="utf-8"))
-            put_somewhere(draw, content)
-            chosen.write_text(json.dumps(content), encoding="utf-8")
-        else:
-            chosen.write_bytes(damaged(draw, chosen.read_bytes()))
+        damage_file(draw, chosen)
         with soon():
             return judged(
                 run_here(["predict", str(run), str(shop.data / "blob-1.obj"), "--out", str(folder / "o")])
             )
+
+
+def damage_file(draw: np.random.Generator, path: Path) -> None:
+    """Damage a file: a value of a JSON file, or some of its bytes."""
+    if path.suffix == ".json" and draw.random() < 0.5:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        put_somewhere(draw, content)
+        path.write_text(json.dumps(content), encoding="utf-8")
+    else:
+        path.write_bytes(damaged(draw, path.read_bytes()))
 
 
 def put_somewhere(draw: Draw, content: Any) -> None:
@@ -437,12 +442,7 @@ def packs(seed: int, shop: Workshop) -> str:
         shutil.copytree(shop.packed, folder / "packed")
         files = sorted((folder / "packed").iterdir())
         chosen = files[draw.integers(len(files))]
-        if chosen.suffix == ".json" and draw.random() < 0.5:
-            content = json.loads(chosen.read_text(encoding="utf-8"))
-            put_somewhere(draw, content)
-            chosen.write_text(json.dumps(content), encoding="utf-8")
-        else:
-            chosen.write_bytes(damaged(draw, chosen.read_bytes()))
+        damage_file(draw, chosen)
         sound = open_dataset(shop.packed, cache=False, progress=False)
         with soon():
             try:

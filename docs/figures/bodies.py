@@ -6,8 +6,8 @@ import numpy as np
 from creatures import camera
 from PIL import Image
 
-from fieldconv.datasets import bodies
 from fieldconv.datasets.bodies import PARTS, make_body, template
+from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz.panels import Labels, Panel
 from fieldconv.viz.picture import render
@@ -15,10 +15,10 @@ from fieldconv.viz.picture import render
 SIZE, COLUMNS, BODIES = 130, 10, 100
 
 
-def upright(body: bodies.BodySample) -> Mesh:
+def upright(body: BodySample, template: BodyTemplate) -> Mesh:
     """The body turned so that it stands as the template does, as well as may be."""
     here = body.mesh.vertices - body.mesh.vertices.mean(axis=0)
-    there = template().positions(body)
+    there = template.positions(body)
     left, _, right = np.linalg.svd(here.T @ (there - there.mean(axis=0)))
     turn = left @ np.diag([1, 1, np.sign(np.linalg.det(left @ right))]) @ right
     return Mesh(here @ turn, body.mesh.faces)
@@ -29,7 +29,9 @@ def main() -> None:
     sheet = Image.new("RGB", (COLUMNS * SIZE, rows * SIZE), "white")
     for seed in range(BODIES):
         body = make_body(seed)
-        panel = Panel(mesh=upright(body), colourings=[Labels(name="part", values=body.labels, names=PARTS)])
+        panel = Panel(
+            mesh=upright(body, template()), colourings=[Labels(name="part", values=body.labels, names=PARTS)]
+        )
         picture = Image.fromarray(render(panel, SIZE, SIZE, camera=camera(8, -65)))
         sheet.paste(picture, (seed % COLUMNS * SIZE, seed // COLUMNS * SIZE), picture)
     sheet.quantize(128).save(Path(__file__).with_suffix(".png"), optimize=True)

@@ -13,21 +13,13 @@ from creatures import camera
 from PIL import Image, ImageDraw
 
 import fieldconv as fc
+from bodies import upright
 from fieldconv.datasets.bodies.parts import PARTS
 from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
 from fieldconv.viz.panels import Labels, Panel, scalar
 from fieldconv.viz.picture import render
 
 SIZE, KEPT_OUT = 150, range(1280, 1300)
-
-
-def upright(body: BodySample, template: BodyTemplate) -> fc.Mesh:
-    """The body turned so that it stands as the template does, as well as may be."""
-    here = body.mesh.vertices - body.mesh.vertices.mean(axis=0)
-    there = template.positions(body)
-    left, _, right = np.linalg.svd(here.T @ (there - there.mean(axis=0)))
-    turn = left @ np.diag([1, 1, np.sign(np.linalg.det(left @ right))]) @ right
-    return fc.Mesh(here @ turn, body.mesh.faces)
 
 
 def main(folder: Path) -> None:

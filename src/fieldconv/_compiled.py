@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from fieldconv._words import duration
+from fieldconv._duration import duration
 
 try:
     import numba

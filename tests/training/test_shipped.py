@@ -94,6 +94,15 @@ def test_shapes_out_of_scope_are_said_to_be_so(template: fc.Mesh) -> None:
     assert "seems to be missing" in told(half)
 
 
+def test_vertices_without_a_place_do_not_matter(template: fc.Mesh) -> None:
+    network = fc.load("bodies")
+    points = np.vstack([template.vertices, [[9, 9, 9]]])
+    points[5] = np.nan
+    found = fc.predict(network, fc.Mesh(points, template.faces), descriptors=False)
+    assert np.flatnonzero(found.labels < 0).tolist() == [5, len(points) - 1]
+    assert task_of(network).note(found) == ""
+
+
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models"]) == 0
     told = capsys.readouterr().out

@@ -20,7 +20,7 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
         meshes: Creatures to learn from.
     """
     from fieldconv import keep_freed_memory
-    from fieldconv._words import duration
+    from fieldconv._duration import duration
     from fieldconv.training.checkpoint import STATE
     from fieldconv.training.evaluating import evaluate
     from fieldconv.training.run import train_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fieldconv._words import duration
+from fieldconv._duration import duration
 from fieldconv.commands.options import Meshes
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 DISCS = 200  # that are counted
 COARSE = 4096  # vertices at which discs are counted on larger meshes
-MANY = 100_000  # vertices from which their order matters
 SECONDS = 4e-6  # for a pair of neighbours
 BYTES = 110
 
@@ -93,7 +92,9 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
     """Print a mesh's counts and problems at once, then its neighbourhoods; return 1 if it cannot be used."""
     from rich.table import Table
 
-    shape = _neighbours_near(shape)
+    from fieldconv.geometry.numbering import with_near_numbers
+
+    shape = with_near_numbers(shape)
     report = shape.check()
     console.print(title, style="bold", markup=False, highlight=False, soft_wrap=True)
     table = Table(show_header=False)
@@ -121,24 +122,6 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
         soft_wrap=True,
     )
     return 0
-
-
-def _neighbours_near(shape: Mesh) -> Mesh:
-    """The same mesh, renumbered if neighbours have numbers far apart, which would take twice as long."""
-    import numpy as np
-
-    from fieldconv.geometry.mesh import Mesh
-    from fieldconv.geometry.numbering import position_order
-
-    count = len(shape.vertices)
-    apart = np.abs(shape.faces[:, 0] - shape.faces[:, 1]).mean()
-    if apart < 0.1 * count or count < MANY or not np.isfinite(shape.vertices).all():
-        return shape
-    order = position_order(shape.vertices)
-    place = np.empty_like(order)
-    place[order] = np.arange(count)
-    faces = place[shape.faces]
-    return Mesh(shape.vertices[order], faces[np.argsort(faces[:, 0], kind="stable")], shape.name)
 
 
 def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64]]:

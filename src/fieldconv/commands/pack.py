@@ -55,12 +55,12 @@ def pack(
     from fieldconv.folders.errors import DatasetError
     from fieldconv.surface.cache import size_limit
     from fieldconv.surface.surface import ToSurface
+    from fieldconv.tasks import task_named
     from fieldconv.training.settings import RunSettings
 
     keep_freed_memory()
-    given = {k: v for k, v in settings.to_dict().items() if v != getattr(SurfaceSettings(), k)}
     run = RunSettings.assemble(
-        task, preset=preset, network=network, file=config, changes={**given, "data": str(data)}
+        task, preset=preset, network=network, file=config, changes={**settings.changed(), "data": str(data)}
     )
     packer = Packer(out, size=size_limit(size) or sys.maxsize)
     wanted = ToSurface(**run.network.surface_settings.to_dict())
@@ -73,7 +73,7 @@ def pack(
             print(f"Without a test part: {str(error).splitlines()[0]}", file=sys.stderr)
             continue
         packer.add(part, found)
-        if part == "train" and not found._task.paired:
+        if part == "train" and not task_named(task).paired:
             recipe = run.training
             for number in range(recipe.reshaped if reshaped is None else reshaped):
                 packer.add_copies(found, "reshaped", number + 1, recipe.reshaping)

@@ -66,10 +66,11 @@ def precompute(
     if workers < 0:
         raise ValueError(f"workers is {workers}; give a whole number from 1 up, or 0 for as many as cores")
     if task is not None:
-        given = {k: v for k, v in settings.to_dict().items() if v != getattr(SurfaceSettings(), k)}
         kind = network_named(network)
         settings = (
-            task_named(task).network_config(kind.Config, network=network, classes=1, **given).surface_settings
+            task_named(task)
+            .network_config(kind.Config, network=network, classes=1, **settings.changed())
+            .surface_settings
         )
     paths = shard_of(meshes_below(folder), shard) if shard is not None else meshes_below(folder)
     # Other machines may have another home, and start in another folder.

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from fieldconv._compiled import num_threads
-from fieldconv._words import duration
+from fieldconv._duration import duration
 from fieldconv.folders.errors import DatasetError
 from fieldconv.geometry.mesh import MeshError
 

@@ -98,7 +98,7 @@ def _refined(
         raise ValueError("there is no map to refine: no vertex has a target")
     coarse = np.where(aims[one.origin] >= 0, two.region[aims[one.origin]], -1)
     if not (coarse >= 0).any():
-        coarse = two.region[aims[np.flatnonzero(aims >= 0)[0]]] * np.ones_like(coarse)
+        coarse = np.full_like(coarse, two.region[aims[aims >= 0][0]])
     here, there = _described(one, two, coarse, functions, nearness)
     faces, found = two.mesh.faces, _nearest(here, there)
     triangle, weights, _ = nearest_in_triangles(here, there, faces, vertex=found)
@@ -130,14 +130,13 @@ class _Coarse:
         if len(mesh.vertices) > MOST:
             found = coarsened(self.given, MOST)
             self.mesh, self.region, self.origin = found.mesh, found.vertex_map, found.origin
+        self._basis: tuple[int, Eigenbasis] | None = None
 
     def basis(self, functions: int) -> Eigenbasis:
         """Return the lowest eigenfunctions of the coarse mesh; the same number is found once."""
         if self._basis is None or self._basis[0] != functions:
             self._basis = functions, eigenbasis(self.mesh, functions)
         return self._basis[1]
-
-    _basis: tuple[int, Eigenbasis] | None = None
 
     def read(self) -> tuple[Ints, Floats]:
         """Return (V, 3) the vertices of the coarse mesh around each vertex, and their shares."""

@@ -73,6 +73,17 @@ class SurfaceSettings:
         """Return plain values, by name."""
         return asdict(self)
 
+    def changed(self) -> dict[str, Any]:
+        """Return those values that are not the defaults.
+
+        Examples
+        --------
+        >>> SurfaceSettings(samples=2048).changed()
+        {'samples': 2048}
+        """
+        usual = SurfaceSettings().to_dict()
+        return {name: value for name, value in self.to_dict().items() if value != usual[name]}
+
 
 def feature_columns(features: str) -> dict[str, slice]:
     """Return which columns of ``x`` hold each of the named features; raise ValueError for an unknown name.

@@ -344,10 +344,8 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
         return surface
 
     def __repr__(self) -> str:
-        usual = SurfaceSettings().to_dict()
-        given = {
-            k: v for k, v in self.settings.to_dict().items() if v != usual[k] or k in ("radius", "samples")
-        }
+        settings = self.settings
+        given = {"radius": settings.radius, "samples": settings.samples, **settings.changed()}
         return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
 

@@ -256,14 +256,13 @@ class TemplatePoints(Task):
         return triangle, weights, position
 
     def note(self, found: Prediction) -> str:
-        areas = np.nan_to_num(found.mesh.vertex_areas)
-        areas = areas / max(areas.sum(), 1e-300)
+        areas, faces = _usable_part(found.mesh, np.asarray(np.isfinite(self._place(found)).all(1)))
         sure = float(self._sure(found) @ areas)
         told = f"(mean confidence {100 * sure:.0f} %)"
         if sure < STRANGE:
             return f"hardly like the template {told}; do not rely on this result"
         notes = [f"not quite like the template {told}; look before you rely on it"] if sure < UNUSUAL else []
-        pieces = np.bincount(components(len(areas), found.mesh.faces), weights=areas)
+        pieces = np.bincount(components(len(areas), faces), weights=areas)
         shapes = int((pieces > ANOTHER * pieces.max()).sum())
         if shapes > 1:
             notes.append(f"{shapes} pieces of similar size, but one shape is expected in a mesh")
@@ -384,6 +383,19 @@ class Places:
         distance, near = self._trees[1].query(place, k=many)
         weight = np.exp(-0.5 * (distance**2 - distance[:, :1] ** 2) / SPREAD**2)
         return near.astype(np.int64), known[:, None] * weight / weight.sum(1, keepdims=True), labels
+
+
+def _usable_part(mesh: Mesh, usable: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(V,) shares of the area, 0 at vertices that cannot be used, and the faces between the others."""
+    if mesh.problem is None:
+        return mesh.vertex_areas / mesh.area, mesh.faces
+    inside = ((mesh.faces >= 0) & (mesh.faces < len(usable))).all(1)
+    faces = mesh.faces[inside]
+    faces = faces[usable[faces].all(1)]
+    sides = mesh.vertices[faces[:, 1:]] - mesh.vertices[faces[:, :1]]
+    size = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    areas = np.bincount(faces.ravel(), np.repeat(size, 3), len(usable))
+    return areas / max(areas.sum(), 1e-300), faces
 
 
 @lru_cache(maxsize=4)

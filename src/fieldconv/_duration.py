@@ -1,4 +1,4 @@
-"""Numbers in words."""
+"""A duration in words."""
 
 from __future__ import annotations
 

@@ -48,6 +48,8 @@ ROWS = {
     "hks-long-damaged": "--features hks --damaged 12 --epochs 60",
     "balls-hks-smoothed-long-damaged": "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
     "balls-smoothed-long-damaged": "--features balls --smoothing 0.02 --damaged 12 --epochs 60",
+    "scans-preset": "--blocks 4 --width 48 --rings 6 --echo-channels 32 --echo-samples 3 "
+    "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
 }
 BARS = {
     "clean": 96.7,
@@ -69,9 +71,16 @@ def levels() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def creatures(network: FCNet, seed: int, **options: Any) -> Creatures:
     """Creatures that were not learnt from, prepared as for `predict`."""
+    assert network.task is not None
     prepared = ToSurface(**network.surface_settings().to_dict())
     return Creatures(
-        split="test", seed=seed, meshes=MESHES, species=SPECIES, pre_transform=prepared, **options
+        network.task,
+        split="test",
+        seed=seed,
+        meshes=MESHES,
+        species=SPECIES,
+        pre_transform=prepared,
+        **options,
     )
 
 

@@ -21,6 +21,7 @@ from fieldconv.tasks.base import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SCANNED,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -68,6 +69,12 @@ class Classification(LabelTask):
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
             surface={"radius": 0.2, "features": "wks", "samples": 1024},
             networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
+        ),
+        "scans": Preset(
+            training={**MODERN, "epochs": 36, "label_smoothing": 0.2, "damaged": 8},
+            surface={"radius": 0.2, "samples": 1024, **SCANNED},
+            networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
+            like="default",
         ),
         "tiny": Preset(training={**QUICK, "batch": 4}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),
     }

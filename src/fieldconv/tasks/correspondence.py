@@ -21,6 +21,7 @@ from fieldconv.tasks.base import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SCANNED,
     Curves,
     EmbeddedShape,
     Evaluation,
@@ -101,6 +102,20 @@ class Correspondence(LabelTask):
             surface={"radius": 0.075, "features": "hks"},
             networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
             vertices=5000,
+        ),
+        "scans": Preset(
+            training={
+                **MODERN,
+                "epochs": 24,
+                "label_smoothing": 0.1,
+                "reshaped": 1,
+                "reshaping": 0.3,
+                "damaged": 4,
+            },
+            surface={"radius": 0.075, **SCANNED},
+            networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
+            vertices=5000,
+            like="default",
         ),
         "tiny": Preset(
             training={**QUICK},

@@ -54,6 +54,7 @@ from fieldconv.tasks.base import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SCANNED,
     Chunk,
     Curves,
     Decoded,
@@ -156,6 +157,13 @@ class Matching(Task):
             surface={**_SURFACE, "features": "hks"},
             networks={"fcnet": _PAPER},
             vertices=2048,
+        ),
+        "scans": Preset(
+            training={**MODERN, "epochs": 30, "positives": 2048, "soft_negatives": 0.0, "damaged": 8},
+            surface={**_SURFACE, **SCANNED},
+            networks={"fcnet": _PAPER},
+            vertices=2048,
+            like="default",
         ),
         "tiny": Preset(
             training={**QUICK, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048

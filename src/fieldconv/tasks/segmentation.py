@@ -30,6 +30,7 @@ from fieldconv.tasks.base import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SCANNED,
     EmbeddedShape,
     Evaluation,
     Follow,
@@ -91,7 +92,7 @@ class Segmentation(LabelTask):
         ),
         "scans": Preset(
             training={**MODERN, "epochs": 60, "label_smoothing": 0.2, "damaged": 12},
-            surface={"radius": 0.2, "samples": 1024, "features": "balls+hks", "smoothing": 0.02},
+            surface={"radius": 0.2, "samples": 1024, **SCANNED},
             networks={"fcnet": _PAPER},
             like="default",
         ),

@@ -8,6 +8,7 @@ from fieldconv.tasks.base.recipe import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SCANNED,
     Preset,
     TrainingConfig,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "QUICK",
     "REPRODUCE",
     "REPRODUCED",
+    "SCANNED",
     "Chunk",
     "Curves",
     "Decoded",

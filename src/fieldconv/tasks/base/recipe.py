@@ -174,5 +174,7 @@ REPRODUCE: Mapping[str, Any] = {**MODERN, "learning_rate": 0.005, "label_smoothi
 """The schedule with which FCNet reaches the paper's numbers on the paper's inputs."""
 REPRODUCED: Mapping[str, Any] = {"input_scale": "raw", "class_bias": True}
 """What FCNet has in these runs."""
+SCANNED: Mapping[str, Any] = {"features": "balls+hks", "smoothing": 0.02}
+"""How the presets for scans prepare meshes: holes, contacts and noise hardly change these inputs."""
 QUICK: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
 """The same for tries and tests."""

@@ -1,5 +1,6 @@
 """The command line as people meet it: help, wrong words, bad files, interruptions."""
 
+import errno
 import os
 import re
 import signal
@@ -49,6 +50,44 @@ def test_each_command_explains_itself_without_torch(name):
     )
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "closed", "buffered"),
+    [
+        ("--help", "stdout", True),
+        ("--help", "stdout", False),
+        ("train correspondence --help", "stdout", True),  # printed by tyro
+        ("info MESH", "stdout", True),  # printed by rich
+        ("infos", "stderr", True),
+        ("info no-such-file.obj", "stderr", True),
+    ],
+)
+def test_commands_end_quietly_when_nobody_reads_what_they_print(folder, line, closed, buffered):
+    words = line.replace("MESH", str(folder / "ball.ply")).split()
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, *([] if buffered else ["-u"]), "-m", "fieldconv.cli", *words],
+            stdout=writer if closed == "stdout" else subprocess.PIPE,
+            stderr=writer if closed == "stderr" else subprocess.PIPE,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.returncode == 141
+    assert not (done.stderr if closed == "stdout" else done.stdout)
+
+
+def test_pipes_of_its_own_that_break_are_no_quiet_end(monkeypatch, capsys):
+    def fails(**_):
+        raise BrokenPipeError(errno.EPIPE, "a worker has ended")
+
+    monkeypatch.setattr("fieldconv.commands.models.models", fails)
+    assert main(["models"]) == 1
+    assert "a worker has ended" in capsys.readouterr().err
 
 
 def test_import_loads_little():

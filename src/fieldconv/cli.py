@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
+import select
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from typing import TextIO
 
 from . import __version__
 
@@ -33,6 +36,8 @@ COMMANDS = {
 }
 
 LONGEST = 4000  # letters of a message
+NO_READER = (errno.EPIPE, errno.EINVAL)  # what writing to a pipe fails with; the second on Windows
+UNREAD = 141  # exit code when whoever read our output has ended: 128 + SIGPIPE, as shells report it
 
 EXAMPLES = """\
 examples:
@@ -46,10 +51,47 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit code: 0 good, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run one command; return the exit code: 0 good, 1 failed, 2 wrong usage, 130 interrupted, 141 unread."""
+    try:
+        try:
+            return _command(list(sys.argv[1:] if arguments is None else arguments))
+        finally:  # here and not when Python ends, where an error could no longer be caught
+            sys.stdout.flush()
+    except OSError as error:
+        unread = _unread_after(error)
+        if not unread:
+            raise
+        for stream in unread:  # Python writes what is left when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return UNREAD
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # newer versions of rich notice it themselves
+            return UNREAD
+        raise
+
+
+def _unread_after(error: OSError) -> list[TextIO]:
+    """Return which of output and errors nobody reads any more, if that is what the error says."""
+    if error.errno not in NO_READER:
+        return []
+    return [stream for stream in (sys.stdout, sys.stderr) if _unread(stream)]
+
+
+def _unread(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+        if not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    except OSError as error:
+        return error.errno in NO_READER
+
+
+def _command(words: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):  # letters that a pipe's encoding lacks become "?"
         sys.stdout.reconfigure(errors="replace")
-    words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         print(_help())
         return 0 if words else 2
@@ -87,10 +129,9 @@ def _run(name: str, words: list[str]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # at once: an ordinary exit waits for all that threads have under way
-    except BrokenPipeError:  # the program that read our output has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except (ValueError, OSError, ImportError, MemoryError, RecursionError, RuntimeError) as error:
+        if isinstance(error, OSError) and _unread_after(error):
+            raise
         if os.environ.get("FIELDCONV_DEBUG") or not _expected(error):
             raise
         print(f"fieldconv: {_one_line(error)}", file=sys.stderr)

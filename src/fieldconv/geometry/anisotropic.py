@@ -119,7 +119,7 @@ def summed(row: NDArray[np.int64], column: NDArray[np.int64], values: Floats, si
 
 
 def _hat_gradients(mesh: Mesh) -> tuple[Floats, Floats, Floats]:
-    """Gradients (F, 3, 3) of the three corners' hat functions, unit normals and areas of the faces."""
+    """Return gradients (F, 3, 3) of the three corners' hat functions, unit normals and areas of the faces."""
     corners = mesh.vertices[mesh.faces]
     doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(doubled, axis=1)

@@ -1,8 +1,8 @@
 """Ball integrals: the shape around a point in space, whatever its triangles and however its parts are joined.
 
-Signatures of heat feel every cut, hole and contact, however far away. Integrals over the part of a surface
-that lies within a ball around a point do not: a contact changes nothing at all, a cut only the balls that
-reach it, and noise is averaged.
+Heat signatures change with every cut, hole and contact, however far away. Integrals over the part of a
+surface that lies within a ball around a point do not: a contact changes nothing at all, a cut only the balls
+that reach it, and noise is averaged.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     total m, the mean offset d from p, the second moments C about p, all in units of R, and a mean normal.
     With n the normal at p and t the tangential part of d, these numbers are returned:
 
-    - m, as a multiple of that of a flat disc
-    - d · n and |t|: is it a peak or a pit, an end or a middle?
-    - n · C n, and how much longer than wide C is in the tangent plane
-    - the mean normal · n: do other sheets lie opposite?
+    - m, relative to that of a flat disc
+    - d · n and |t|, which tell peaks from pits and ends from middles
+    - n · C n, and how elongated C is in the tangent plane
+    - the mean normal · n, which is small where other sheets lie opposite
     - n · (t × t′), t′ of the next larger ball: positive on one hand and negative on the other
 
-    Each is divided by about how much it varies (`UNITS`).
+    Each number is divided by its typical variation (`UNITS`).
 
     Parameters
     ----------
     mesh : Mesh
         Scaled to unit area for the usual radii.
     vertices : (n,) int
-        Where to measure.
+        Vertices around which the balls lie.
     radii : (k,) float
-        Ascending.
+        Radii of the balls, ascending.
 
     Returns
     -------
     (n, 7k − 1) float64
-        The seven numbers of the smallest ball, then of the next; the largest has no last one.
+        The seven numbers of each ball, smallest ball first; the largest ball lacks the seventh.
 
     Examples
     --------

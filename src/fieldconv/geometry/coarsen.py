@@ -29,8 +29,8 @@ class Resampled:
     vertex_map : (V,) int64
         For each vertex of the given mesh a vertex of the other one, −1 for those on no triangle of it.
     origin : (V_other,) int64
-        A vertex of the given mesh in the middle of what each vertex of a coarser one stands for, or next to
-        each vertex of a finer one.
+        For each vertex of a coarser mesh, a vertex of the given mesh in the middle of its region; for each
+        vertex of a finer mesh, a nearby vertex of the given one.
     """
 
     mesh: Mesh
@@ -50,9 +50,9 @@ def coarsened(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:
     ----------
     mesh : Mesh
     vertices : int
-        About how many vertices are wanted; a mesh that has no more is returned as it is.
+        Approximate number of vertices; a mesh that has no more is returned as it is.
     rounds : int
-        How often seeds move to the middle of their region: 0 is quicker, and less even.
+        How often seeds move to the middle of their region; 0 is faster and gives a less even mesh.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _seeds(points: Floats, areas: Floats, edges: Ints, used: NDArray[np.bool_], 
 
 
 def _nearest_of_each(group: Ints, away: Floats, points: Floats) -> Ints:
-    """For each group that there is its row with the smallest ``away``; of several, the first by position."""
+    """Return the row of each group with the smallest ``away``; ties are decided by position."""
     best = np.full(group.max(initial=-1) + 1, np.inf)
     np.minimum.at(best, group, away)
     near = np.flatnonzero(away == best[group])

@@ -64,7 +64,7 @@ class Damaged:
     mesh : Mesh
         With V vertices.
     origin : (V, V_old) sparse float64
-        Where each vertex lies on the old mesh: weights of old vertices, each row of sum 1.
+        Where each vertex lies on the old mesh: weights of old vertices; each row sums to 1.
     """
 
     mesh: Mesh
@@ -78,7 +78,7 @@ class Damaged:
         return np.asarray(self.origin.indices[order[self.origin.indptr[1:] - 1]], np.int64)
 
     def carry(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return data (V_old, …) at the new vertices: floats are averaged, the rest is the nearest vertex's.
+        """Return data (V_old, …) at the new vertices: floats averaged, other types from the nearest vertex.
 
         Examples
         --------
@@ -103,10 +103,11 @@ def carry_vectors(vectors: NDArray[Any], mesh: Mesh, done: Damaged) -> NDArray[n
     Parameters
     ----------
     vectors : (V_old, …) complex
-        In the frames that `tangent_frames` gives the old mesh.
+        Tangent vectors in the frames that `tangent_frames` gives the old mesh.
     mesh : Mesh
-        The old one.
+        The old mesh.
     done : Damaged
+        What became of it.
 
     Examples
     --------
@@ -138,17 +139,18 @@ def holes(
     *,
     pieces: float = LEAST_PIECE,
 ) -> Damaged:
-    """Take away round patches.
+    """Return the mesh with round holes.
 
     Parameters
     ----------
     mesh : Mesh
     rng : numpy.random.Generator
     number : int
+        Number of holes.
     share : (least, greatest)
-        Of the surface that a hole takes.
+        Share of the surface that a hole removes.
     pieces : float
-        Pieces that come off are kept if they have this share of the faces; 1 keeps only the largest.
+        Share of the faces that a detached piece must have to be kept; 1 keeps only the largest piece.
 
     Examples
     --------
@@ -177,16 +179,16 @@ def cut(
     direction: ArrayLike | None = None,
     pieces: float = LEAST_PIECE,
 ) -> Damaged:
-    """Take away what lies beyond a plane.
+    """Return the part of the mesh on one side of a plane.
 
     Parameters
     ----------
     mesh : Mesh
     rng : numpy.random.Generator
     share : float
-        Of the vertices that go.
+        Share of the vertices that are removed.
     direction : (3,) float, optional
-        Away from what is kept; random by default.
+        Normal of the plane, pointing away from the part that is kept; random by default.
     pieces : float
         As for `holes`.
 
@@ -209,16 +211,16 @@ def missing(
     *,
     closed: bool | None = None,
 ) -> Damaged:
-    """Take away an end of the shape: what is nearest, along the surface, to a tip.
+    """Return the mesh without an end of the shape: the region nearest, along the surface, to a tip.
 
     Parameters
     ----------
     mesh : Mesh
     rng : numpy.random.Generator
     share : (least, greatest)
-        Of the surface that goes.
+        Share of the surface that is removed.
     closed : bool, optional
-        Whether the stump is closed; by default it is in half of all cases.
+        Whether the stump is closed; by default chosen at random, with even odds.
     """
     graph = edge_graph(mesh.vertices, mesh.faces)
     start = int(rng.integers(len(mesh.vertices)))
@@ -238,7 +240,7 @@ def missing(
 
 
 def filled(mesh: Mesh) -> Damaged:
-    """Close every rim by a fan about a new vertex in its middle.
+    """Return the mesh with every rim closed by a fan around a new vertex in its middle.
 
     Examples
     --------
@@ -264,7 +266,7 @@ def noise(
     grain: float = 0.0,
     most: float = np.inf,
 ) -> Damaged:
-    """Move vertices along their normals.
+    """Return the mesh with its vertices moved along their normals.
 
     Parameters
     ----------
@@ -291,9 +293,9 @@ def noise(
 
 
 def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
-    """Blur the surface: folds and bumps narrower than ``width``, in diagonals of the box, fade.
+    """Return a smoother surface: folds and bumps narrower than ``width``, in diagonals of the box, fade.
 
-    Each vertex moves towards the mean of its neighbours, and a little less far back, again and again, so
+    Each vertex moves towards the mean of its neighbours and then a little less far back, repeatedly, so
     that limbs do not shrink.
     """
     mean = neighbour_means(len(mesh.vertices), mesh.faces)
@@ -309,14 +311,14 @@ def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
 def remeshed(
     mesh: Mesh, rng: np.random.Generator, vertices: int | None = None, *, uneven: float = 0.0
 ) -> Damaged:
-    """Triangulate anew.
+    """Return the surface with another triangulation.
 
     Parameters
     ----------
     mesh : Mesh
     rng : numpy.random.Generator
     vertices : int, optional
-        Of the new mesh, by default as many as it has.
+        Number of vertices of the new mesh; by default unchanged.
     uneven : float
         1 gives triangles of very different sizes, 0 gives equal ones.
     """
@@ -325,7 +327,7 @@ def remeshed(
 
 
 def decimated(mesh: Mesh, vertices: int) -> Damaged:
-    """Collapse the shortest edges, one end onto the other, until ``vertices`` vertices are left.
+    """Return the mesh with its shortest edges collapsed until ``vertices`` vertices are left.
 
     Examples
     --------
@@ -356,7 +358,7 @@ def decimated(mesh: Mesh, vertices: int) -> Damaged:
 
 
 def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: int | None = None) -> Damaged:
-    """Join parts that touch or nearly touch, as when a scanner cannot tell them apart.
+    """Return the mesh with parts joined that touch or nearly touch, as when a scanner cannot tell them apart.
 
     Parameters
     ----------
@@ -364,9 +366,10 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
         Closed but for some holes, and facing outward.
     rng : numpy.random.Generator
     gap : float
-        Parts nearer than this share of the box's diagonal fuse; so may those nearer than 0.016, or an edge.
+        Distance below which parts fuse, as a share of the bounding box's diagonal. Parts closer than 0.016 of
+        it, or closer than an edge length, may fuse too.
     vertices : int, optional
-        Of the new mesh, by default as many as it has.
+        Number of vertices of the new mesh; by default unchanged.
     """
     vertices = vertices or len(mesh.vertices)
     diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
@@ -378,15 +381,15 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
 
 
 def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Damaged:
-    """Apply a random combination of all kinds of damage.
+    """Return the mesh with a random combination of all kinds of damage.
 
     Parameters
     ----------
     mesh : Mesh
     seed : int, or several
-        Decides everything.
+        Seed of all random choices.
     strength : float
-        0 does nothing; 1 is like a poor scan: every kind has a chance of a sixth to a half, at full size.
+        0 does nothing; 1 is like a poor scan: every kind occurs with probability 1/6 to 1/2, at full size.
 
     Examples
     --------
@@ -477,6 +480,6 @@ def _edge_length(mesh: Mesh) -> float:
 
 
 def _distance(graph: csr_array, vertex: int) -> Floats:
-    """Along edges; 0 where the vertex is not joined."""
+    """Return distances along edges; 0 where a vertex is not connected."""
     found = dijkstra(graph, indices=vertex)
     return np.asarray(np.where(np.isfinite(found), found, 0.0))

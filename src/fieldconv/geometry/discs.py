@@ -74,9 +74,10 @@ def with_room(records, used, more):  # type: ignore[no-untyped-def]
 
 
 def symmetric(discs: Discs) -> Discs:
-    """Keep mutual pairs, and use the shorter path for both directions; of equally long ones the mean.
+    """Return mutual pairs only, with the shorter path for both directions; the mean of equally long ones.
 
-    A path keeps its angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π + φ(p, q).
+    Transport along a path keeps the angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π +
+    φ(p, q).
     """
     count = max(discs.sources.max(initial=-1), discs.targets.max(initial=-1)) + 1
     row_of = np.full(count, -1)

@@ -24,7 +24,7 @@ def all_distances(mesh: Mesh, exact: float = 0.15) -> NDArray[np.float32]:
     Parameters
     ----------
     mesh : Mesh
-        Scale it to unit area if ``exact`` is to mean the same on every mesh.
+        Mesh, at unit area if ``exact`` should mean the same for every shape.
     exact : float
         Distances up to this one are exact; those beyond are within about half a percent.
 

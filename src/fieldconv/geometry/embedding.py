@@ -22,11 +22,11 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
     Parameters
     ----------
     mesh : Mesh
-        Of one component.
+        A mesh with a single component.
     dims : int
-        Fewer are used if the distances have fewer; the other columns are zero.
+        Number of coordinates; if the distances span fewer dimensions, the remaining columns are zero.
     landmarks : int
-        Farthest-point samples.
+        Number of landmarks, which are farthest-point samples.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def nearest_in_triangles(
     ----------
     points : (n, d)
     place : (V, d)
-        Of the vertices.
+        Positions of the vertices.
     faces : (F, 3)
     vertex : (n,) int64, optional
         The vertex nearest to each point, if it is known.

@@ -1,7 +1,7 @@
 """Geodesic discs of many vertices: a front that is nearly exact, and far cheaper than unfolding all the way.
 
-Exact paths need every wedge of light that crosses a triangle, and in a disc of a thousand vertices each
-triangle is crossed by dozens. Here a vertex keeps one path only. Where two vertices of a triangle know their
+Exact paths need every wedge that crosses a triangle, and in a disc of a thousand vertices each triangle is
+crossed by dozens. Here a vertex keeps one path only. Where two vertices of a triangle know their
 distances, the source has one place in the triangle's plane; seen from there, the third vertex has a distance,
 and its direction and transport lie between those of the two. Vertices are taken nearest first, and taken
 again if a shorter path turns up later.

@@ -7,16 +7,18 @@ path can bend (a vertex with more than 2π of surface around it, a boundary, a n
 vertex sends its own light into its shadow. Wedges are taken nearest first and dropped once a path around a
 vertex is shorter, and everything stops at the radius, so the cost is that of the disc.
 
-Directions are corrected for the curvature that a polyhedron gathers in its vertices, as if each shared it
-with its cell. On a sphere that makes them ten times as accurate; on flat surfaces it changes nothing.
+Directions are corrected for the curvature that a polyhedron concentrates in its vertices, as if it were
+spread over each vertex's cell. On a sphere that makes them ten times as accurate; on flat surfaces it changes
+nothing.
 
 What happens where the surface is not a smooth sheet:
 
 - *boundary*: paths run along it and bend around it; nothing lies beyond it. Angles there are not rescaled.
 - *non-manifold edge*: light that reaches it enters every other sheet.
 - *non-manifold vertex*: its fans of triangles are laid side by side and share 2π.
-- *inconsistent orientation*: paths do not care. Each vertex measures angles the way its first triangle
-  turns; between vertices that disagree, the transport still takes the path's direction to its direction.
+- *inconsistent orientation*: paths do not depend on it. Each vertex measures angles the way its first
+  triangle turns; between vertices that disagree, the transport still takes the path's direction to its
+  direction.
 - *several components*: a disc never leaves its own.
 """
 

@@ -147,7 +147,7 @@ def edge_ratios(net: Net) -> tuple[Ints, Floats]:
 
 @kernel
 def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) -> bool:
-    """Whether vertex a = start of ``h`` may be pulled onto the end b.
+    """Return whether vertex a = start of ``h`` may be pulled onto the end b.
 
     The topology stays, no edge grows beyond ``longest``, no triangle falls below quality ``least`` unless
     there was a worse one before, no vertex is left with fewer than ``fewest`` triangles, and a rim is

@@ -27,7 +27,7 @@ def push(heap, size, key, item):  # type: ignore[no-untyped-def]
 
 @kernel
 def remove_first(heap, size):  # type: ignore[no-untyped-def]
-    """Take the first of ``size`` items away; read ``heap[0]`` before."""
+    """Remove the first of ``size`` items; read ``heap[0]`` before."""
     last_key, last_item = heap[size - 1].key, heap[size - 1].item
     place, child = 0, 1
     while child < size - 1:

@@ -1,7 +1,7 @@
 """Geodesic discs by the vector heat method, as in the paper, through potpourri3d.
 
 One global problem is solved per source, so this is far slower than the local solver, and less accurate on
-coarse or irregular meshes. It is here to compare with and to reproduce the paper.
+coarse or irregular meshes. It exists for comparisons and to reproduce the paper.
 """
 
 from __future__ import annotations

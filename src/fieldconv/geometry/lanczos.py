@@ -1,9 +1,9 @@
 """Lowest eigenpairs of a sparse positive semidefinite matrix: hundreds of them, in half of ARPACK's time.
 
-Lanczos' method on the inverse, with partial reorthogonalisation (Simon 1984). Rounding makes new vectors lean
-towards old ones; how much is estimated by a recurrence that costs next to nothing, and only when it exceeds
-the root of the machine's precision are the last two made orthogonal to all others. ARPACK does that at every
-step, which takes most of its time. Eigenvalues are as exact as with full orthogonality.
+Lanczos' method on the inverse, with partial reorthogonalisation (Simon 1984). Because of rounding, new
+vectors lose their orthogonality to old ones; the loss is estimated by a cheap recurrence, and only when it
+exceeds the square root of the machine precision are the last two made orthogonal to all others. ARPACK does
+that at every step, which takes most of its time. Eigenvalues are as exact as with full orthogonality.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ def lowest_eigenpairs(
     Parameters
     ----------
     matrix : (n, n) sparse matrix
-        Symmetric, without negative eigenvalues.
+        Symmetric matrix without negative eigenvalues.
     factors : SuperLU
-        Of the matrix and its ``shift``, see `factorised`.
+        Factors of the matrix plus ``shift``, see `factorised`.
     shift : float
-        Positive.
+        Positive number added to the diagonal.
     k : int
-        Far fewer than n.
+        Number of eigenpairs, much smaller than n.
 
     Returns
     -------
     (k,) and (n, k) float64, or None
-        None if convergence is slow, or if an eigenvalue was found less often than it occurs: starting from
-        one vector, the method finds only one direction of an eigenspace of several, up to rounding.
+        None if convergence is slow, or if some copies of a repeated eigenvalue are missing: started from one
+        vector, the method finds, up to rounding, only one direction of each eigenspace.
 
     Examples
     --------

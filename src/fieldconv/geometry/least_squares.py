@@ -47,9 +47,9 @@ def point_gradients(
     frames, normals : (n, 3)
         Unit vectors: direction θ = 0 of the tangent plane, and normal, at each point.
     neighbours : int
-        How many, the point itself included; all points if there are fewer.
+        Number of neighbours, the point itself included; all points if there are fewer.
     regulariser : float
-        λ: added to the normal equations of slopes and curvatures, in units of h.
+        λ, added to the normal equations of slopes and curvatures, in units of h.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Mesh:
         Vertex indices. Larger polygons, also of mixed sizes (a list of lists), are cut into triangles
         around their first corner.
     name : str
-        Used in messages.
+        Name used in messages.
     vertex_colours, face_colours : (V, 4) and (F, 4) uint8, optional
         Red, green, blue, alpha; three columns mean opaque, floats are fractions of one.
     vertex_data : dict of str to (V, …) arrays
@@ -172,11 +172,11 @@ class Mesh:
         names : sequence of str
             Names of the classes.
         radius : float
-            Of the disc.
+            Radius of the disc.
         up : "x", "y" or "z", optional
             Axis that points up; guessed if not given.
         height : int
-            In pixels.
+            Height in pixels.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class Mesh:
         )
 
     def check(self) -> MeshReport:
-        """Report components, boundary, and everything odd, in words (``print``) and as data.
+        """Return a report on components, boundary and defects, to print and to read as data.
 
         Examples
         --------
@@ -255,7 +255,8 @@ class Mesh:
         Raises
         ------
         MeshError
-            If a position is not finite, all faces are degenerate, or the mesh is absurdly large or small.
+            If a position is not finite, all faces are degenerate, or the mesh is too large or too small to
+            compute with.
         """
         if self.problem is None:
             return self

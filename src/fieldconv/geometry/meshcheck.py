@@ -23,9 +23,9 @@ _AT_ONCE = 65_536  # faces that are looked at together: more would only take mem
 
 @dataclass(frozen=True, eq=False)
 class MeshReport:
-    """What `Mesh.check` found: counts, and the indices of everything odd. ``str(report)`` says it in words.
+    """What `Mesh.check` found: counts, and the indices of all defects. ``str(report)`` is a readable summary.
 
-    Faces that name a vertex twice are left out of everything that is about edges.
+    Faces that name a vertex twice are ignored wherever edges are counted.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def counted(count: int, singular: str, plural: str = "") -> str:
 
 
 def inspect(vertices: Floats, faces: Ints) -> MeshReport:
-    """Look at everything `MeshReport` lists; (V, 3) positions may hold NaN, (F, 3) indices are in range."""
+    """Return all that `MeshReport` lists; (V, 3) positions may hold NaN, (F, 3) indices are in range."""
     n_vertices = len(vertices)
     finite = np.isfinite(vertices).all(axis=1)
     referenced = np.zeros(n_vertices, dtype=bool)
@@ -169,7 +169,7 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
 def _is_first(rows: NDArray[np.float64] | Ints) -> Bools:
     """Whether no earlier row equals each one."""
     digest = np.sort(_digests(rows))
-    if (digest[1:] != digest[:-1]).all():  # mostly all differ, which is found out far sooner
+    if (digest[1:] != digest[:-1]).all():  # usually all differ, which is much faster to find out
         return np.ones(len(rows), dtype=bool)
     return np.asarray(first_equal(rows) == np.arange(len(rows)))
 
@@ -227,7 +227,7 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 def _scaled_sides(vertices: Floats, faces: Ints) -> Floats:
     """(F, 3, 3) sides from corner i to i + 1, relative to the face's own size: no square overflows."""
-    corners = vertices[faces].transpose(2, 1, 0).copy()  # long rows are quicker to reckon with
+    corners = vertices[faces].transpose(2, 1, 0).copy()  # arithmetic on long rows is faster
     corners = np.where(np.isfinite(corners), corners, 0) / 2  # halved: nor does a difference
     sides = np.roll(corners, -1, axis=1) - corners
     size = np.abs(sides).max(axis=(0, 1))
@@ -451,7 +451,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
     done["dropped {} with NaN or infinite positions|vertex|vertices"] = _count(~finite)
     done["dropped {} of such vertices|face"] = keep(np.asarray(finite[faces].all(axis=1)))
 
-    for _ in range(20):  # a dropped face may bare a seam to close, and so on
+    for _ in range(20):  # dropping a face may expose another seam to close
         before = done.total()
         twin = _twins(vertices, faces)
         done["merged {}|duplicate vertex|duplicate vertices"] += _count(twin != np.arange(n_vertices))
@@ -496,8 +496,9 @@ def _plural_text(text: str, count: int) -> str:
 def _twins(vertices: Floats, faces: Ints) -> Ints:
     """(V,) the first of the vertices at the same place to merge each one with, itself if none.
 
-    Merged are vertices on boundaries (a seam closes) and the ends of an edge of no length. Where two inner
-    vertices coincide, a surface merely touches itself: merging them would make it non-manifold.
+    Vertices on boundaries are merged, which closes seams, and so are the ends of an edge of no length. Two
+    inner vertices at the same place are not: there a surface merely touches itself, and merging them would
+    make it non-manifold.
     """
     group = first_equal(vertices)
     edges = _Edges(faces[~_repeats_vertex(faces)], len(vertices))

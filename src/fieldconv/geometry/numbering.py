@@ -1,8 +1,8 @@
 """Vertices numbered by their position, and faces that agree: nothing then depends on how a file lists them.
 
-Ties are everywhere on regular meshes: equal distances, equally long paths, several farthest points. Whatever
-decides them looks at numbers in the end. On a mesh that is numbered by position these are the same however
-the file numbers its vertices, orders its faces and begins each of them.
+Regular meshes are full of ties: equal distances, equally long paths, several farthest points. In the end,
+ties are broken by vertex numbers. If vertices are numbered by position, the result is the same however the
+file numbers its vertices, orders its faces and chooses the first corner of each.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def by_position(mesh: Mesh) -> Numbered:
 def with_near_numbers(mesh: Mesh) -> Mesh:
     """Return the same mesh, renumbered if it is large and neighbours have numbers far apart.
 
-    Going through its faces would take twice as long. Faces are not turned over, and nothing is checked.
+    Loops over the faces of such a mesh would take twice as long. Faces are not turned over, and nothing is
+    checked.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def _surroundings(points: Floats, faces: Ints) -> Codes:
 
 
 def _mixed(values: Codes) -> Codes:
-    """Other numbers, one for each, without any pattern (the end of splitmix64)."""
+    """Return well-mixed hashes of the numbers, one for each (the final step of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: Codes = values ^ (values >> np.uint64(31))

@@ -44,7 +44,7 @@ class Oddities:
         return {**asdict(self), "repairs": list(self.repairs), "repaired": bool(self.repairs)}
 
     def __str__(self) -> str:
-        """Return what is odd in words; an empty text for a mesh in one piece with nothing wrong."""
+        """Return the defects as a sentence, or an empty string for a connected mesh without any."""
         found = []
         if self.without_position:
             found.append(f"{counted(self.without_position, 'vertex', 'vertices')} without a position")

@@ -1,7 +1,7 @@
 """Geodesic discs on point clouds.
 
-Each point's neighbours are triangulated in its tangent plane (by potpourri3d). Where these little
-triangulations agree, and almost everywhere they do, they are a mesh, on which the exact local solver runs.
+Each point's neighbours are triangulated in its tangent plane (by potpourri3d). Where these small
+triangulations agree, which is almost everywhere, they form a mesh, on which the exact local solver runs.
 The heat solver works on the points alone; it is slower, and directions are off by about 0.1 radians.
 """
 
@@ -48,7 +48,7 @@ def point_cloud_discs(
         Which side is outside. Without them, neighbours are made to agree, and each connected part points
         away from its middle.
     sources, targets : (S,), (T,) int array, optional
-        Points; all by default.
+        Indices of points; all points by default.
     solver : {"local", "heat"}
         Exact paths on `triangulate`, or the vector heat method on the points.
 
@@ -80,7 +80,7 @@ def point_cloud_discs(
 
 
 def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
-    """Join the points of a cloud to a mesh with the same vertices, for use wherever a mesh is.
+    """Return a mesh whose vertices are the points of a cloud.
 
     Triangles that all three of their points see in their own neighbourhoods come first, then those that two
     or one of them see, small ones before large ones, unless they overlap those already there.

@@ -18,14 +18,14 @@ from .topology import neighbour_means
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
-FUNCTIONS = 200  # eigenfunctions: fewer tell less than the map that is given
+FUNCTIONS = 200  # eigenfunctions: fewer are less precise than the given map
 SPARSE = 10  # vertices for each eigenfunction, at least
 SUPPORT = 4000  # vertices at which the matrix is fitted
 NEARNESS = (
     3.0  # how much the given place counts beside the eigenfunctions, which change about 25 times as fast
 )
 NOISE = 0.3  # singular values of the fitted matrix below this are mostly chance
-FARTHEST = 0.1  # at unit area: a target that is farther than this from its neighbours' is not believed
+FARTHEST = 0.1  # at unit area: a target that is farther than this from its neighbours' is taken for a mistake
 MOST = 8000  # vertices of a mesh that is worked on; of denser ones a coarser copy is
 CLOSE = 8  # vertices near a point of which one in the right region is taken
 ROWS = 2**22  # squared distances at a time
@@ -53,13 +53,13 @@ def refined(
     functions: int = FUNCTIONS,
     nearness: float = NEARNESS,
 ) -> Refined:
-    """Return a map that is smoother than a given one, and near it.
+    """Return a map that is smoother than a given one and close to it.
 
     The map carries functions of B to A, written in k eigenfunctions of each. From that matrix, made nearly a
     rotation, the map is read again, as in one step of ZoomOut (Melzi et al., 2019): the target of a point is
     the vertex of B with the nearest values of eigenfunctions and, with less weight, the nearest place to the
-    one given. Repeating the step, or beginning with fewer eigenfunctions, helps poor maps; those of a
-    trained network are better than what few eigenfunctions can tell, and get worse by it.
+    one given. Repeating the step, or starting with fewer eigenfunctions, improves poor maps; maps of a
+    trained network are more precise than few eigenfunctions can express, and get worse.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Triangulate a surface anew: other vertices, as many as wanted, each with its place on the old mesh.
+"""Remesh a surface with a given number of vertices, each with its position on the old mesh.
 
 Vertices of the new mesh slide over the old one: each knows the triangle it lies in, and looks for its next
-place among the triangles around, never across a gap. So limbs that touch are not mixed up.
+place among the triangles around, never across a gap. So limbs that touch are kept apart.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def unevenness(points: Floats, rng: np.random.Generator, strength: float) -> Flo
 def remesh(
     mesh: Mesh, vertices: int, rng: np.random.Generator, *, density: Floats | None = None, rounds: int = 3
 ) -> tuple[Mesh, csr_array]:
-    """Cover a surface with other triangles.
+    """Return the surface with another triangulation.
 
     Edges are collapsed, split and flipped and vertices moved along the surface, in an order drawn by
     ``rng``. Holes, rims and connected components stay as they are. Parts of the mesh that
@@ -243,7 +243,7 @@ def remesh(
     ----------
     mesh : Mesh
     vertices : int
-        Of the new mesh; it may have a few more or fewer where the topology requires it.
+        Number of vertices of the new mesh; it may have a few more or fewer where the topology requires it.
     rng : numpy.random.Generator
     density : (V,) float, optional
         Wanted edge length at each vertex relative to others; equal by default.
@@ -254,7 +254,8 @@ def remesh(
     -------
     Mesh
     (V_new, V) sparse float64
-        Barycentric coordinates of each new vertex on the old mesh: rows have up to three entries, sum 1.
+        Barycentric coordinates of each new vertex on the old mesh: rows have up to three entries that sum to
+        1.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def reshaped(
     ----------
     mesh : Mesh
     seed : int, or several
-        Decides everything.
+        Seed of all random choices.
     strength : float
         Factor on both ``thickness`` and ``stretch``.
     thickness : float
@@ -46,7 +46,7 @@ def reshaped(
     Returns
     -------
     Mesh
-        Of unit area, as `Mesh.normalised`.
+        Mesh of unit area, as from `Mesh.normalised`.
 
     Examples
     --------

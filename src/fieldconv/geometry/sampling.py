@@ -1,9 +1,9 @@
 """Fewer points on the same surface: farthest-point samples, nearest samples, interpolation back.
 
-All of it stands on the front of `distances`, which goes no further than the limit of each vertex. With the
+All of these use the front of `distances`, which stops at the limit of each vertex. With the
 distance to the nearest sample as limit, a new farthest-point sample visits only the region it wins; with the
 distance to the k-th nearest, the same front finds the k nearest samples of every vertex. Its distances are
-within about half a percent of the exact ones, which is plenty for choosing neighbours.
+within about half a percent of the exact ones, which is enough for choosing neighbours.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Ints = NDArray[np.int64]
 
 
 class Interpolation(NamedTuple):
-    """How every vertex reads from its k nearest samples.
+    """How values at every vertex follow from those at its k nearest samples.
 
     Attributes
     ----------
     index : (V, k) int64
         Which samples, as positions in the list of samples (not vertex ids), nearest first.
     weight : (V, k) float64
-        Not negative; rows sum to 1.
+        Weights of the samples: none is negative, rows sum to 1.
     transport : (V, k) float64
         Angle φ: e^{iφ} takes a vector in the sample's frame to the vertex's frame.
     """
@@ -45,7 +45,7 @@ class Interpolation(NamedTuple):
 def farthest_point_samples(
     mesh: Mesh, count: int, *, seed: int | None = None, metric: Literal["geodesic", "euclidean"] = "geodesic"
 ) -> Ints:
-    """Choose vertices one by one, each as far as possible from those already chosen.
+    """Return vertices chosen one by one, each as far as possible from those already chosen.
 
     The first is the vertex farthest from the centroid, or drawn from ``seed`` if one is given; ties are
     decided by position, so that the samples do not depend on the numbering. In the geodesic metric a
@@ -56,14 +56,14 @@ def farthest_point_samples(
     ----------
     mesh : Mesh
     count : int
-        How many; with ``count`` ≥ V all vertices are chosen.
+        Number of samples; with ``count`` ≥ V all vertices are chosen.
     seed : int, optional
     metric : {"geodesic", "euclidean"}
 
     Returns
     -------
     (count,) int64
-        Vertex ids in the order chosen: every beginning of the list is a coarser sampling.
+        Vertex ids in the order chosen: every prefix of the list is a coarser sampling.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def farthest_point_samples(
 
 
 def farthest_points(points: ArrayLike, count: int) -> Ints:
-    """Choose points one by one, each as far in space as possible from those already chosen.
+    """Return points chosen one by one, each as far in space as possible from those already chosen.
 
     The first is the one farthest from their mean; ties are decided by position, so that the choice does not
     depend on the numbering.
@@ -104,12 +104,12 @@ def farthest_points(points: ArrayLike, count: int) -> Ints:
     ----------
     points : (n, 3)
     count : int
-        How many; all of them if there are not more.
+        Number of points; all of them if there are no more.
 
     Returns
     -------
     (min(count, n),) int64
-        In the order chosen: every beginning of the list is a coarser choice.
+        In the order chosen: every prefix of the list is a coarser choice.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def farthest_points(points: ArrayLike, count: int) -> Ints:
 
 
 def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, Floats]:
-    """Find the k geodesically nearest samples of every vertex.
+    """Return the k geodesically nearest samples of every vertex.
 
     Parameters
     ----------
@@ -158,10 +158,10 @@ def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, F
 
 
 def sample_areas(mesh: Mesh, samples: ArrayLike) -> Floats:
-    """Give each vertex's area (a third of its one-ring) to the nearest sample: (S,) float64.
+    """Return the area of each sample, (S,) float64: that of the vertices nearest to it.
 
-    The sum is the area of the mesh: vertices that reach no sample along the surface give theirs to the
-    sample nearest in space.
+    A vertex has a third of the area of its one-ring. The sum is the area of the mesh: vertices that reach no
+    sample along the surface count for the sample nearest in space.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def sample_areas(mesh: Mesh, samples: ArrayLike) -> Floats:
 
 
 def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
-    """Take values from samples back to every vertex: scalars, or tangent vectors with their transport.
+    """Return weights that take values from samples to all vertices: scalars, or transported vectors.
 
     With x_i = log_v(sample i), the weights of vertex v minimise |Σ w_i x_i|² + λ Σ w_i² |x_i|⁴ over w ≥ 0,
     Σ w_i = 1: they reproduce linear functions where the samples surround the vertex, prefer near samples,

@@ -1,7 +1,7 @@
 """Eigenfunctions of the Laplacian, and the intrinsic point signatures made of them.
 
 robust_laplacian gives a Laplacian with non-negative weights on any mesh: non-manifold, of several components,
-badly shaped. Point clouds are triangulated first, which is more exact than its own Laplacian of a cloud.
+badly shaped. Point clouds are triangulated first, which is more accurate than its own Laplacian of a cloud.
 Signatures are computed at unit area, at times and energies that are the same for every shape, so they are
 comparable between shapes and do not change with scale.
 """
@@ -59,8 +59,8 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
     shape : Mesh or (V, 3) array
         Any mesh, or the points of a cloud.
     k : int
-        How many; fewer if there are fewer vertices. Each component has an eigenvalue zero, and all but one of
-        these zeros are returned in addition.
+        Number of eigenpairs; fewer if there are fewer vertices. Each component has an eigenvalue zero, and
+        all but one of these zeros are returned in addition.
 
     Returns
     -------
@@ -96,11 +96,11 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
 def heat_kernel_signature(
     shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = 128, times: ArrayLike | None = None
 ) -> Floats:
-    """Return heat that stays at each point: Σ e^{−λt} φ(x)² / Σ e^{−λt}, on the shape scaled to unit area.
+    """Return the heat that stays at each point, at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
 
-    Divided by the heat trace as in Sun et al. (2009), so that every column has mean 1 over the surface; over
-    each component, if there are several, for heat does not cross between them. It does not change under
-    isometry and uniform scale.
+    It is divided by the heat trace as in Sun et al. (2009), so that every column has mean 1 over the surface,
+    or over each component if there are several, because heat does not cross between them. It does not change
+    under isometries and uniform scaling.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ def _at_unit_area(shape: Mesh | ArrayLike | Eigenbasis, k: int) -> Eigenbasis:
 def _mixture(exponents: Floats, basis: Eigenbasis) -> Floats:
     """Squared eigenfunctions, mixed with weights e^exponent, of mean 1 over each component.
 
-    1 where there is nothing to mix, as on a speck whose own eigenvalues are beyond those of the basis; 0 at
-    unreferenced vertices.
+    1 where there is nothing to mix, as on a tiny component whose eigenvalues are beyond those of the basis; 0
+    at unreferenced vertices.
     """
     highest = exponents.max(0)
     weights = np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0))
@@ -249,7 +249,8 @@ def _of_components(
 ) -> tuple[Floats, Floats]:
     """Lowest k solutions of stiffness φ = λ mass φ, for unit total mass, each on one component.
 
-    Found one by one: many zeros, and all that like components have in common, would be hard to tell apart.
+    Components are solved one by one: many zeros, and eigenvalues that similar components share, would be hard
+    to tell apart.
     """
     order = np.argsort(label, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)

@@ -16,16 +16,16 @@ _TURN = np.array([0, 1, 2, 0, 1])
 
 
 def subdivided(mesh: Mesh, vertices: int) -> Resampled:
-    """Return a mesh of the same points in space, in which edges are as short as with so many vertices.
+    """Return the same surface with edges as short as those of an even mesh of ``vertices`` vertices.
 
-    Long edges are split in the middle, again and again. The first vertices are those of the given mesh.
+    Long edges are split in the middle, repeatedly. The first vertices are those of the given mesh.
 
     Parameters
     ----------
     mesh : Mesh
     vertices : int
-        About how many are wanted, at most half as many again are made; a mesh that has them is returned as
-        it is.
+        Approximate number of vertices; the result has at most half as many again. A mesh that already has so
+        many is returned as it is.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def subdivided(mesh: Mesh, vertices: int) -> Resampled:
         chosen = np.flatnonzero(length > longest)
         if count >= vertices or room <= 0 or not len(chosen):
             break
-        # The longest first, and in one round none that is half as long as another: triangles stay stout.
+        # The longest first, and in one round none that is half as long as another: no slivers arise.
         chosen = chosen[length[chosen] > 0.5 * length.max()]
         chosen = chosen[np.argsort(-length[chosen], kind="stable")[:room]]
         middle = np.full(len(edges), -1)

@@ -91,7 +91,7 @@ def without_pinches(count: int, faces: Ints) -> Ints:
     [[0, 1, 2], [0, 2, 3]]
     """
     while True:
-        # Corners of one vertex that hang together through edges form one fan.
+        # Corners of one vertex that are connected through edges form one fan.
         corner = np.arange(3 * len(faces)).reshape(-1, 3)
         start, end = faces, np.roll(faces, -1, axis=1)
         key = np.minimum(start, end) * count + np.maximum(start, end)

@@ -6,7 +6,7 @@ first edge lies on the positive x axis. Light that has crossed the same edges is
 on its left and one on its right; the next edge that it crosses has a left and a right end, the corner beyond
 it is the wedge's *apex*.
 
-The nearest item is taken from a heap, again and again: a vertex sends light, or a wedge crosses its edge, so
+The nearest item is taken from a heap repeatedly: a vertex sends light, or a wedge crosses its edge, so
 that light may arrive at the apex and goes on as one wedge or two. A wedge is dropped beyond the radius, and
 where a path by way of a vertex is shorter.
 """
@@ -399,7 +399,7 @@ def _enter(  # type: ignore[no-untyped-def]
     left_vertex = corners[left].vertex
     other = corners[facing].twin
     while other != facing:
-        # A shortest path never enters a triangle twice. Light that does goes round and round: where sheets
+        # A shortest path never enters a triangle twice. Light that does so circles forever: where sheets
         # branch, and about anything that is thinner than the radius.
         look_back = sheets > 2 or (part.depth + 1) % LOOK_BACK == 0
         if not look_back or not _has_crossed(wedges, part.parent, other // 3):
@@ -436,7 +436,7 @@ def _arrive(  # type: ignore[no-untyped-def]
     y,
     radius,
 ):
-    """Take note of a straight stretch from an origin to a vertex, if it makes the shortest path so far.
+    """Record a straight segment from an origin to a vertex if it gives the shortest path so far.
 
     It leaves by ``root`` in the direction ``angle``, or (x, y) in wedge ``item``, and ends at ``corner``,
     from where the way back has the fan angle ``back``.

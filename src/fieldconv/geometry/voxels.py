@@ -130,19 +130,19 @@ def outer_surface(
     gap: float = 0.0,
     extra: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Mesh, Ints, Floats]:
-    """Mesh the outside of the solid that a mesh encloses, on a lattice turned and shifted at random.
+    """Return a mesh of the outside of the solid that a mesh encloses, on a random lattice.
 
     Holes are closed by cones while inside and outside are told apart, and opened again afterwards.
 
     Parameters
     ----------
     mesh : Mesh
-        Outward oriented; may cross itself.
+        Mesh whose faces are oriented outward; it may intersect itself.
     cell : float
-        Size of the lattice's cells. Triangles are about as large; what is much smaller is lost.
+        Size of the lattice's cells. Triangles are about as large; much smaller details are lost.
     rng : numpy.random.Generator
     gap : float
-        Parts nearer to each other than this fuse.
+        Distance below which parts fuse.
     extra : function of (n, 3) points to (n,), optional
         Negative in a further solid that is joined to the first, roughly a distance near its surface.
 

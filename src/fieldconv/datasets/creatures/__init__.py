@@ -72,7 +72,7 @@ def make_creature(
     pose: float = 1.0,
     difficulty: str | Difficulty = "clean",
 ) -> CreatureSample:
-    """Make one creature; the same arguments always give the same mesh.
+    """Return one creature; the same arguments always give the same mesh.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ def template(species: str | int, vertices: int = 1000) -> CreatureSample:
 def correspondence(sample: CreatureSample, template: CreatureSample) -> NDArray[np.int64]:
     """Return, for each vertex of ``sample``, the template vertex nearest at rest, (V,).
 
-    Nearest among those on the same side of the surface and on the same or a neighbouring bone, so that limbs
-    which almost touch at rest, and the two sides of a fin, do not mix.
+    Only vertices on the same side of the surface and on the same or a neighbouring bone are considered, so
+    that limbs that almost touch at rest, and the two sides of a fin, are not confused.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Index = NDArray[np.int64]
 def closest_approach(points: Array, faces: Faces, rest: Array, *, most: int = 1500) -> tuple[float, int, int]:
     """Return the two nearest vertices that face each other and are far apart at rest, and their distance.
 
-    Only ``most`` of the vertices are looked at. The distance is infinite if there is no such pair.
+    At most ``most`` vertices are examined. The distance is infinite if there is no such pair.
     """
     normal = vertex_normals(points, faces)
     some = np.linspace(0, len(points) - 1, min(most, len(points))).astype(int)
@@ -39,9 +39,9 @@ def closest_approach(points: Array, faces: Faces, rest: Array, *, most: int = 15
 
 
 def fuse(points: Array, faces: Faces, a: int, b: int) -> tuple[Array, Index, Faces]:
-    """Bend the surface about two vertices until they almost touch, and bridge the gap.
+    """Return the surface bent at two vertices until they almost touch, with the gap bridged.
 
-    Gives the moved points, the vertices kept and the renumbered faces; the genus grows by one. If the
+    Returns the moved points, the vertices kept and the renumbered faces; the genus grows by one. If the
     surface around the two vertices is not a disc, which is rare, nothing is changed.
     """
     graph = edge_graph(points, faces)

@@ -70,7 +70,7 @@ def named(difficulty: str | Difficulty) -> Difficulty:
 
 
 def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> NDArray[np.bool_]:
-    """Choose limbs to leave out: subtrees that move, and are not most of the body."""
+    """Return limbs to leave out: subtrees that can move and are not most of the body."""
     size = skeleton.length * skeleton.radii.mean(axis=1)
     removed = np.zeros(len(skeleton), bool)
     for _ in range(number):
@@ -87,7 +87,7 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
 
 
 def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Array]:
-    """Damage a posed mesh; return it and the rest positions of the vertices that are left."""
+    """Return a damaged copy of a posed mesh, and the rest positions of the vertices that are left."""
     if difficulty.holes:
         done = damage.holes(mesh, rng, difficulty.holes, pieces=1.0)
         mesh, rest = done.mesh, rest[done.nearest]
@@ -100,7 +100,7 @@ def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficu
 
 
 def place(points: Array, rng: np.random.Generator, difficulty: Difficulty) -> Array:
-    """Turn and scale the whole mesh."""
+    """Return the points, rotated and scaled as a whole."""
     if difficulty.rotate:
         points = points @ random_turn(rng).T
     factor = np.exp(rng.uniform(-1, 1) * np.log(difficulty.scale))

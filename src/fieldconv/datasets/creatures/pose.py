@@ -18,13 +18,13 @@ Quaternion = Array
 def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
     """Return the share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
 
-    From the root outwards a vertex's share is divided among a bone and the limbs that hang from it, by how
-    near each is; then the shares spread along the surface, as heat does. So a vertex never follows a limb it
-    is not joined to, however close that limb may be at rest, and bends are smooth.
+    From the root outwards, a vertex's share is divided between a bone and its child limbs according to their
+    distances; then the shares diffuse along the surface. So a vertex never follows a limb it is not connected
+    to, however close that limb is at rest, and bends are smooth.
     """
     distance = bone_distances(make_solid(skeleton), rest)
     children: list[list[int]] = [[] for _ in skeleton.bones]
-    limb = distance.copy()  # distance to the bone and everything that hangs from it
+    limb = distance.copy()  # distance to the bone and its descendants
     for b in range(len(skeleton) - 1, 0, -1):
         parent = int(skeleton.parent[b])
         children[parent].append(b)
@@ -48,7 +48,7 @@ def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
 
 
 def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:
-    """One implicit step of heat flow on the surface, which keeps rows that sum to 1 so."""
+    """Return the weights after one implicit step of heat flow, which preserves row sums of 1."""
     count = len(points)
     rows, columns, weights = [], [], []
     for i in range(3):
@@ -75,7 +75,7 @@ def owners(skeleton: Skeleton, rest: Array) -> NDArray[np.int64]:
 def grow(
     skeleton: Skeleton, rest: Array, weights: Array, rng: np.random.Generator, strength: float
 ) -> tuple[Array, Array]:
-    """Change lengths and girths of the bones, left and right alike; return points and joint positions."""
+    """Return points and joints after scaling lengths and girths of the bones, left and right alike."""
     groups = sorted({bone.group for bone in skeleton.bones})
     drawn = {group: np.clip(rng.standard_normal(2), -2, 2) for group in groups}
     whole = 0.5 * np.clip(rng.standard_normal(2), -2, 2)
@@ -87,7 +87,7 @@ def grow(
         if parent >= 0:
             joints[b] = joints[parent] + maps[parent] @ (skeleton.head[b] - skeleton.head[parent])
         if parent >= 0 and not bone.turns:
-            maps[b] = maps[parent]  # a mere lump on its parent
+            maps[b] = maps[parent]  # no more than a bulge on its parent
         else:
             length, girth = np.exp(0.07 * strength * (drawn[bone.group] + whole))
             along = np.outer(skeleton.along[b], skeleton.along[b])
@@ -153,7 +153,7 @@ def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
 
 
 def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, strength: float) -> Array:
-    """Draw poses, each gentler than the last, until no two limbs intersect more deeply than at rest."""
+    """Return the rotations of a random pose, weakened until limbs intersect no more deeply than at rest."""
     still = np.zeros((len(skeleton), 4))
     still[:, 0] = 1
     allowed = _depth(skeleton, *_chain(skeleton, joints, still)) + 0.25 * skeleton.radii.min(axis=1)
@@ -165,7 +165,7 @@ def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, stre
 
 
 def articulate(skeleton: Skeleton, points: Array, joints: Array, weights: Array, turns: Array) -> Array:
-    """Skin the points with blended dual quaternions, which keep volume where limbs bend."""
+    """Return the points skinned with blended dual quaternions, which preserve volume where limbs bend."""
     rotation, place = _chain(skeleton, joints, turns)
     for b in range(1, len(skeleton)):
         if rotation[b] @ rotation[skeleton.parent[b]] < 0:

@@ -26,7 +26,7 @@ from .skeleton import Array
 from .solid import Faces, Index, Solid, field, lattice_surface, project, project_all
 
 GOOD_ANGLE = 20.0  # degrees; a mesh whose triangles all exceed it is kept at once
-BLUR = 0.2  # normals are means over this share of the edge length, so that creases do not upset them
+BLUR = 0.2  # normals are means over this share of the edge length, so that creases hardly affect them
 
 
 @kernel
@@ -183,10 +183,10 @@ def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[
 def triangulate(
     solid: Solid, vertices: int, rng: np.random.Generator, *, uneven: float = 0.0
 ) -> tuple[Array, Faces]:
-    """Mesh the solid's surface with the given number of vertices: closed, manifold, genus 0.
+    """Return a mesh of the solid's surface with the given number of vertices: closed, manifold, genus 0.
 
-    The lattice is turned, shifted and sized at random, so every call gives another triangulation. Should it
-    have a sliver, or the wrong number of vertices, another lattice is tried.
+    The lattice is turned, shifted and sized at random, so every call gives another triangulation. If it
+    has a sliver or the wrong number of vertices, another lattice is tried.
     """
     best, found = -np.inf, None
     for _ in range(4):

@@ -49,7 +49,7 @@ class Bone:
     radii : the width and thickness at the head, then at the tail.
     thin : the unit direction along which the thickness is measured.
     swell : relative thickening half-way, as of a muscle.
-    blend : how far the bone melts into its parent.
+    blend : width of the smooth transition to the parent.
     turns : (axis, least, most) of each rotation the joint allows, in degrees.
     follows : whether the joint bends in much the same way as the one before it, as along a tail.
     """
@@ -95,7 +95,7 @@ class Skeleton:
         return len(self.bones)
 
     def subtree(self, bone: int) -> NDArray[np.bool_]:
-        """Return which bones hang from ``bone``, itself included."""
+        """Return a mask of ``bone`` and all its descendants."""
         inside = np.zeros(len(self), bool)
         inside[bone] = True
         for i in range(bone + 1, len(self)):
@@ -214,7 +214,7 @@ class Sketch:
             parent = names[bone.parent]
             if parent.endswith(".l"):
                 parent = parent[:-1] + "r"
-            # A reflection turns rotations about axes in its plane the other way.
+            # A reflection reverses rotations about axes in its plane.
             turns = tuple(((-ax, ay, -az), least, most) for (ax, ay, az), least, most in bone.turns)
             self._bones[twin] = Bone(
                 twin, bone.part, names.index(parent), _flip(bone.head), _flip(bone.tail), bone.radii,

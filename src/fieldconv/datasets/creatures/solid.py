@@ -1,7 +1,8 @@
 """The smooth solid around a skeleton, and its surface on a lattice.
 
-The solid is {f < 0}. Every bone has a distance-like function d; f is the least over all bones of d, melted
-into the d of the bone's parent. Only neighbours in the skeleton melt, so fingers side by side stay apart.
+The solid is {f < 0}. Every bone has a distance-like function d; f is the minimum of d over all bones, blended
+smoothly with the d of each bone's parent. Only neighbours in the skeleton are blended, so fingers side by
+side stay apart.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
         distance[b] = centre - solid.bound[b]
     value = np.inf
     for b in range(bones):
-        if distance[b] < nearest:  # a bone farther than that neither touches nor melts here
+        if distance[b] < nearest:  # bones farther away than this have no influence here
             distance[b] = bone_distance(solid, b, x, y, z)
         melted = distance[b]
         parent = solid.parent[b]
@@ -218,9 +219,9 @@ def _tetrahedra_surface(
 
 
 def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tuple[Array, Faces]:
-    """Mesh {f = 0} on a lattice of the given cell size, turned and shifted: closed, manifold, with slivers.
+    """Return a mesh of {f = 0} on a lattice of the given cell size, turned and shifted.
 
-    Only the largest component is kept.
+    It is closed and manifold, and has slivers. Only the largest component is kept.
     """
     ends = np.concatenate([solid.head, solid.head + solid.length[:, None] * solid.frame[:, 0]])
     reach = np.tile(solid.bound - solid.length / 2, 2)[:, None]

@@ -35,7 +35,7 @@ MESH_SUFFIXES = tuple(_FORMATS)
 
 
 def meshes_below(folder: Path) -> list[Path]:
-    """All mesh files in a folder and the folders in it, sorted; hidden ones are left alone."""
+    """Return all mesh files in a folder and the folders in it, sorted; hidden files are skipped."""
     if not folder.is_dir():
         raise MeshError(f"{folder} is not a folder; check its name")
     found = (p for p in folder.rglob("*") if p.suffix.lower() in MESH_SUFFIXES)
@@ -51,14 +51,14 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
     Raises
     ------
     MeshError
-        Whatever is wrong with the file: the message names it.
+        If the file cannot be read; the message says why.
     """
     path = Path(path)
     reader = xyz if points and path.suffix.lower() == ".xyz" else _format_of(path)
     try:
         if path.is_dir():
             raise MeshError(f"{path} is a folder; give one of the mesh files in it")
-        if path.exists() and not path.is_file():  # a pipe would be waited for, for ever
+        if path.exists() and not path.is_file():  # reading a pipe could wait forever
             raise MeshError(f"{path} is no file; give a mesh file")
         data = path.read_bytes()
     except FileNotFoundError:

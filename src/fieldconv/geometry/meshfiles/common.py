@@ -49,7 +49,7 @@ def check_kind(data: bytes) -> None:
 
 
 def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
-    """Cut polygons into triangles around their first corner.
+    """Return the triangles of polygons, cut around their first corner.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ KEEPS = {"vertex colours", "face colours"}
 
 
 def read(data: bytes) -> Contents:
-    # Seen in the wild: counts on the header's line, even without a space ("OFF8 6 12").
+    # Some files have the counts on the header's line, even without a space ("OFF8 6 12").
     data = without_comments(data)
     header = re.match(rb"\s*(ST)?(C?)(N?)OFF(?![A-Za-z])", data)
     if header is None:

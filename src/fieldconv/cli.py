@@ -80,7 +80,7 @@ def _unread_after(error: OSError) -> list[TextIO]:
 def _unread(stream: TextIO) -> bool:
     try:
         stream.flush()
-        if not hasattr(select, "poll"):
+        if sys.platform == "win32":  # which has no poll for pipes
             return False
         poll = select.poll()
         poll.register(stream.fileno(), 0)

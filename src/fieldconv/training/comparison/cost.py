@@ -119,10 +119,10 @@ def _peak(*, reset: bool = False) -> int | None:
         return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):
         pass
-    try:
-        import resource
-    except ImportError:  # not on Windows
+    if sys.platform == "win32":
         return None
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak if sys.platform == "darwin" else 1024 * peak)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -57,6 +57,7 @@ def precompute(
         shard: Only this part of the meshes, such as 3/16 for the third of sixteen; for arrays of jobs.
         dask: Address of a Dask scheduler, whose workers do the work; needs `pip install fieldconv[cluster]`.
     """
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from fieldconv.networks import network_named
@@ -88,8 +89,11 @@ def precompute(
     )
     outcomes = _by_dask(jobs, dask) if dask is not None else _by_processes(jobs, workers)
     lines = Lines("Preparing meshes", len(jobs))
+    console = Console(stderr=True)
+    progress = Progress(*columns, console=console, disable=not console.is_terminal)
     try:
-        with Progress(*columns, disable=not sys.stderr.isatty()) as progress, closing(outcomes):
+        # Some versions of rich end even a disabled bar with a blank line.
+        with closing(outcomes), nullcontext() if progress.disable else progress:
             bar = progress.add_task("", total=len(jobs), rate="")
             for number, (fresh, problem) in enumerate(outcomes, start=1):
                 skipped += not fresh and not problem

@@ -55,11 +55,16 @@ class _Postponed(Loader):
             # What torch asks of it at the first call of every operator that is registered in Python. As long
             # as the compiler is not loaded, there is nothing to be disabled.
             module.disable = _as_it_is  # type: ignore[attr-defined]
+            module.is_compiling = _never  # type: ignore[attr-defined]  # which older versions of PyG ask
         module.__class__ = _Later
 
 
 def _as_it_is(function: Any, *_: Any, **__: Any) -> Any:
     return function
+
+
+def _never() -> bool:
+    return False
 
 
 class _Finder:

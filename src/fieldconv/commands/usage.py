@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import io
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -39,7 +40,21 @@ def read_arguments(command: Callable[..., Any], words: Sequence[str], program: s
             raise
         problem = _misspelt(later, words) or one_line(said.getvalue())
         raise UsageError(f"{problem} (`{program} --help` lists all)") from None
+    # Some versions of tyro take such a word for a value.
+    unknown = [word for word in _before_dashes(words) if _is_single(word) and word != "-h"]
+    if unknown:
+        raise UsageError(f"there is no option {unknown[0]} (`{program} --help` lists all)")
     return ready
+
+
+def _before_dashes(words: Sequence[str]) -> list[str]:
+    """Return the words up to "--", after which all are values."""
+    return list(itertools.takewhile(lambda word: word != "--", words))
+
+
+def _is_single(word: str) -> bool:
+    """Return whether a word looks like an option of one letter."""
+    return len(word) == 2 and word[0] == "-" and word[1].isalpha()
 
 
 def _misspelt(command: Callable[..., Any], words: Sequence[str]) -> str | None:
@@ -48,12 +63,9 @@ def _misspelt(command: Callable[..., Any], words: Sequence[str]) -> str | None:
     with redirect_stdout(shown), suppress(SystemExit):
         tyro.cli(command, args=["--help"])
     known = {"-h", *re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue())}
-    for word in words:
-        if word == "--":
-            break
+    for word in _before_dashes(words):
         option = word.split("=")[0].replace("_", "-")
-        single = len(word) == 2 and word[0] == "-" and word[1].isalpha()
-        if (option.startswith("--") or single) and option not in known:
+        if (option.startswith("--") or _is_single(word)) and option not in known:
             near = difflib.get_close_matches(option, sorted(known), 1, cutoff=0.7)
             return f"there is no option {option}{f'; did you mean {near[0]}?' if near else ''}"
     return None
@@ -85,7 +97,8 @@ def one_line(box: str) -> str:
         hint = f"; did you mean {options[0]}?" if options else ""
         return f"there is no option {named[0]}{hint}"
     if text.startswith("Missing value for argument"):
-        return f"{text.split(chr(39))[1]} needs a value"
+        flag = re.search(r"--?[a-z][a-z0-9-]*", text)  # older versions of tyro list all names of the option
+        return f"{flag[0] if flag else text.split(chr(39))[1]} needs a value"
     if text.startswith("Missing"):
         wanted = [line.strip() for line in lines[1:last] if line.strip() and "(required)" not in line]
         return f"{', '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} missing"

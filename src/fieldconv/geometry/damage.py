@@ -196,8 +196,8 @@ def cut(
     --------
     >>> bar = Mesh([[x, y, 0] for x in range(5) for y in (0, 1)],
     ...            [[2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1] for i in range(4)])
-    >>> cut(bar, np.random.default_rng(0), 0.2, direction=[1, 0, 0]).mesh.vertices[:, 0].max()
-    np.float64(3.0)
+    >>> float(cut(bar, np.random.default_rng(0), 0.2, direction=[1, 0, 0]).mesh.vertices[:, 0].max())
+    3.0
     """
     away = np.asarray(rng.standard_normal(3) if direction is None else direction, np.float64)
     height = mesh.vertices @ (away / np.linalg.norm(away))

@@ -1,4 +1,4 @@
-"""The field convolution on the CPU, a few hundred senders at a time, so that what is large stays in the cache.
+"""The field convolution on the CPU, a few hundred senders at a time: what is large stays in the cache.
 
 With the features Y_m of a sender mixed by the filters, G_m[q,n,o] = Σ_c Y_m[q,c] F[m,n,c,o], its edges need
 
@@ -20,14 +20,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv.ops.compiled.direction import floats
 from fieldconv.ops.compiled.edges import Outgoing, outgoing_edges
 from fieldconv.ops.compiled.lift import lift, lift_backward
 from fieldconv.ops.compiled.simd import (
@@ -50,7 +51,7 @@ from fieldconv.ops.compiled.simd import (
 from fieldconv.ops.geometry import Geometry
 
 BLOCK = 16  # senders whose factors are at hand
-MIXED = 2**19  # bytes of G at hand, in the second-level cache
+MIXED = 2**20  # bytes of G at hand, in the second-level cache
 
 
 @kernel
@@ -75,7 +76,15 @@ def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Out
 
 @kernel
 def _spread(
-    start: int, stop: int, first: int, last: int, each: Any, rings: int, edges: Outgoing, mixed: Any, tiles: Any
+    start: int,
+    stop: int,
+    each: Any,
+    rings: int,
+    edges: Outgoing,
+    mixed: Any,
+    tiles: Any,
+    first: int,
+    last: int,
 ) -> None:
     """Add to the receivers, in the columns first … last, what the senders start … stop have for them.
 
@@ -91,7 +100,9 @@ def _spread(
     flat, out = mixed.ravel(), tiles.ravel()
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
     order, band_lines = rows * rings * width, 2 * orders * lanes
-    lines = np.empty(bands * band_lines, tiles.dtype)  # of each band and harmonic: inner ring, rise to the outer
+    lines = np.empty(
+        bands * band_lines, tiles.dtype
+    )  # of each band and harmonic: inner ring, rise to the outer
     for block in range(start, stop, BLOCK):
         after = min(block + BLOCK, stop)
         begin_block = offsets[block * bands]
@@ -132,11 +143,11 @@ def _spread(
 
 @kernel
 def _collect(
-    start: int, stop: int, row: int, each: Any, rings: int, edges: Outgoing, tiles: Any, mixed: Any
+    start: int, each: Any, rings: int, edges: Outgoing, tiles: Any, mixed: Any, first: int, last: int
 ) -> None:
-    """Do the adjoint of `_spread` for senders start … stop: write what their receivers have for them.
+    """Do the adjoint of `_spread` for the senders first … last: write what their receivers have for them.
 
-    ``mixed`` (orders, rows, floats) has the first of these senders in its row ``row``.
+    ``mixed`` (orders, rows, floats) is of the senders from ``start`` on.
     """
     columns, count, lanes = tiles.shape
     width = columns * lanes
@@ -149,8 +160,8 @@ def _collect(
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
     order, band_lines = rows * rings * width, 2 * orders * lanes
     sums = np.empty(bands * band_lines, tiles.dtype)  # of each band and harmonic: in all, of the outer ring
-    for block in range(start, stop, BLOCK):
-        after = min(block + BLOCK, stop)
+    for block in range(first, last, BLOCK):
+        after = min(block + BLOCK, last)
         begin_block = offsets[block * bands]
         _factors(band_limit, True, begin_block, offsets[after * bands], edges, factors)
         for column in range(columns):
@@ -167,7 +178,7 @@ def _collect(
                         term = multiply_add(peek(factors, at), line, turned)
                         totals = add_multiples(totals, factors, at + 3, term)
                     store_each(sums, band * band_lines, totals)
-                centre = band_limit * order + (row + i - start) * rings * width + column * lanes
+                centre = band_limit * order + (i - start) * rings * width + column * lanes
                 straight = nothing
                 for band in range(bands):
                     outer = load(sums, band * band_lines + lanes)
@@ -217,108 +228,97 @@ class _Convolution:
     """What forward and backward pass share."""
 
     def __init__(self, x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> None:
-        orders, self.rings, channels, out_channels = real.shape
-        self.band_limit, self.channels, self.out_channels = orders // 2, channels, out_channels
-        self.count, self.dtype = len(x), x.real.dtype
-        self.edges = outgoing_edges(geometry, len(x), self.rings, spacing, self.dtype)
-        self.senders = torch.from_numpy(self.edges.sender)
+        orders, rings, channels, out_channels = real.shape
+        self.count, self.out_channels, self.rings = len(x), out_channels, rings
+        self.edges = outgoing_edges(geometry, len(x), rings, spacing, x.real.dtype)
+        self.senders = torch.from_numpy(self.edges.sender.astype(np.int64, order="C"))
         self.lanes = BYTES // x.real.element_size()
         self.columns = -(-2 * out_channels // self.lanes)
         self.width = self.columns * self.lanes
         self.each = (0,) * (2 * orders)
 
-        self.x = x.resolve_conj()[self.senders]
-        lifted = lift(self.x, self.band_limit)
-        self.features = [torch.view_as_real(y).flatten(1) for y in lifted]  # (n, 2C) of every order
-        # F as real matrices from (c, parts) to (n, o, parts), with blocks [[Re, Im], [−Im, Re]].
-        rows = torch.stack([torch.stack([real, imaginary], -1), torch.stack([-imaginary, real], -1)], 2)
-        rows = rows.permute(0, 3, 2, 1, 4, 5)  # (orders, C, 2, N, O, 2)
-        filters = rows.new_zeros(orders, channels, 2, self.rings, self.width // 2, 2)
-        filters[..., :out_channels, :] = rows
-        self.filters = list(filters.view(orders, 2 * channels, self.rings * self.width))
-        if self.band_limit:  # Y_1 = |x|
-            one = self.band_limit + 1
-            self.features[one] = lifted[one].real.contiguous()
-            self.filters[one] = filters[one, :, 0].reshape(channels, self.rings * self.width)
+        self.x = torch.view_as_complex(torch.view_as_real(x.resolve_conj()).index_select(0, self.senders))
+        length = torch.empty(x.shape, dtype=x.real.dtype)
+        band_limit = orders // 2
+        self.features = list(torch.view_as_real(lift(self.x, band_limit, length)).flatten(2))  # (n, 2C) each
+        # F as real matrices from (c, part) to (n, o, part), with blocks [[Re, Im], [−Im, Re]].
+        matrices = torch.zeros(orders, channels, 2, rings, self.width // 2, 2, dtype=x.real.dtype)
+        blocks = matrices[..., :out_channels, :]
+        blocks[:, :, 0, ..., 0] = blocks[:, :, 1, ..., 1] = real.transpose(1, 2)
+        blocks[:, :, 0, ..., 1] = imaginary.transpose(1, 2)
+        blocks[:, :, 1, ..., 0] = -imaginary.transpose(1, 2)
+        self.filters = list(matrices.view(orders, 2 * channels, rings * self.width))
+        self.one = None
+        if band_limit:  # Y_1 = |x|
+            self.one = one = band_limit + 1
+            self.features[one] = length
+            self.filters[one] = matrices[one, :, 0].reshape(channels, rings * self.width)
 
-        row_bytes = orders * self.rings * self.width * x.real.element_size()
+        row_bytes = orders * rings * self.width * x.real.element_size()
         self.rows = min(max(MIXED // row_bytes, BLOCK) * num_threads(), max(self.count, 1))
-        self.mixed = torch.empty(orders, self.rows, self.rings * self.width, dtype=self.dtype)
+        self.mixed = torch.empty(orders, self.rows, rings * self.width, dtype=x.real.dtype)
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of senders, whose G fits into the cache."""
+    def blocks(self) -> Iterator[tuple[int, int, list[Tensor]]]:
+        """Ranges of senders whose G fits into the cache, with the place of G of each order."""
         for start in range(0, self.count, self.rows):
-            yield start, min(start + self.rows, self.count)
-
-    def tiles(self, features: Tensor) -> NDArray[Any]:
-        """Return complex (n, O) as (columns, n, lanes), points in the order of the senders."""
-        missing = self.width // 2 - self.out_channels
-        if missing:
-            features = torch.cat([features, features.new_zeros(self.count, missing)], 1)
-        tiles = np.empty((self.columns, self.count, self.lanes), self.mixed.numpy().dtype)
-        rows = torch.view_as_real(features.resolve_conj().contiguous()).numpy()
-        _to_tiles(self.edges.sender, rows, tiles)
-        return tiles
+            stop = min(start + self.rows, self.count)
+            yield start, stop, list(self.mixed[:, : stop - start])
 
     def forward(self) -> Tensor:
         mixed = self.mixed.numpy()
         tiles = np.zeros((self.columns, self.count, self.lanes), mixed.dtype)
         parts = min(num_threads(), self.columns)
-        cuts = [part * self.columns // parts for part in range(parts + 1)]
-        for start, stop in self.blocks():
-            for features, filters, out in zip(self.features, self.filters, self.mixed, strict=True):
-                torch.mm(features[start:stop], filters, out=out[: stop - start])
-            run_blocks(
-                lambda first, last, start=start, stop=stop: _spread(
-                    start, stop, first, last, self.each, self.rings, self.edges, mixed, tiles
-                ),
-                list(itertools.pairwise(cuts)),
-            )
-        result = torch.empty(self.count, self.width, dtype=self.dtype)
+        owned = list(itertools.pairwise(part * self.columns // parts for part in range(parts + 1)))
+        features = [own.split(self.rows) for own in self.features]
+        for number, (start, stop, orders) in enumerate(self.blocks()):
+            for own, filters, out in zip(features, self.filters, orders, strict=True):
+                torch.mm(own[number], filters, out=out)
+            spread = partial(_spread, start, stop, self.each, self.rings, self.edges, mixed, tiles)
+            run_blocks(spread, owned)
+        result = torch.empty(self.count, self.width, dtype=self.mixed.dtype)
         _from_tiles(self.edges.sender, tiles, result.numpy())
-        result = torch.view_as_complex(result.view(self.count, -1, 2))
-        return result[:, : self.out_channels].contiguous()
+        return torch.view_as_complex(result.view(self.count, -1, 2))[:, : self.out_channels].contiguous()
 
     def backward(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the gradients by x, and by the real and imaginary parts of the filters."""
-        mixed, tiles = self.mixed.numpy(), self.tiles(gradient)
-        by_features = [torch.empty_like(features) for features in self.features]
-        by_filters = [torch.zeros_like(filters) for filters in self.filters]
-        threads = num_threads()
-        for start, stop in self.blocks():
-            cuts = [start + part * (stop - start) // threads for part in range(threads + 1)]
-            run_blocks(
-                lambda first, last, start=start: _collect(
-                    first, last, first - start, self.each, self.rings, self.edges, tiles, mixed
-                ),
-                list(itertools.pairwise(cuts)),
-            )
-            for k, by_mixed in enumerate(self.mixed[:, : stop - start]):
-                torch.mm(by_mixed, self.filters[k].T, out=by_features[k][start:stop])
-                by_filters[k].addmm_(self.features[k][start:stop].T, by_mixed)
-        return self._by_x(by_features), *self._by_parts(by_filters)
+        mixed = self.mixed.numpy()
+        missing = self.width // 2 - self.out_channels
+        if missing:
+            gradient = torch.cat([gradient, gradient.new_zeros(self.count, missing)], 1)
+        tiles = np.empty((self.columns, self.count, self.lanes), mixed.dtype)
+        _to_tiles(self.edges.sender, floats(gradient), tiles)
 
-    def _by_x(self, by_features: list[Tensor]) -> Tensor:
-        if self.band_limit:
-            one = self.band_limit + 1
-            by_features[one] = torch.stack([by_features[one], torch.zeros_like(by_features[one])], -1)
-        lifted = torch.stack([by.view(self.count, self.channels, 2) for by in by_features])
-        result = torch.empty(self.count, self.channels, dtype=self.x.dtype)
-        result[self.senders] = lift_backward(self.x, torch.view_as_complex(lifted))
-        return result
+        by_lifted = torch.empty(len(self.features), *self.x.shape, dtype=self.x.dtype)
+        by_features = list(torch.view_as_real(by_lifted).flatten(2))
+        if self.one is not None:
+            by_features[self.one] = torch.empty_like(self.features[self.one])
+        by_filters = [torch.zeros_like(filters) for filters in self.filters]
+        features = [own.T.split(self.rows, 1) for own in self.features]
+        gradients = [own.split(self.rows) for own in by_features]
+        filters, threads = [own.T for own in self.filters], num_threads()
+        for number, (start, stop, orders) in enumerate(self.blocks()):
+            cuts = [start + part * (stop - start) // threads for part in range(threads + 1)]
+            collect = partial(_collect, start, self.each, self.rings, self.edges, tiles, mixed)
+            run_blocks(collect, list(itertools.pairwise(cuts)))
+            for k, by_mixed in enumerate(orders):
+                torch.mm(by_mixed, filters[k], out=gradients[k][number])
+                by_filters[k].addmm_(features[k][number], by_mixed)
+        by_length = None if self.one is None else by_features[self.one]
+        by_x = torch.empty_like(self.x)
+        by_x.index_copy_(0, self.senders, lift_backward(self.x, by_lifted, by_length))
+        return by_x, *self._by_parts(by_filters)
 
     def _by_parts(self, by_filters: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Each entry of F is in a matrix twice, but for m = 1."""
-        real, imaginary = [], []
+        """Return the gradients by Re F and Im F; each entry is in its matrix twice, but for m = 1 once."""
+        by_real, by_imaginary = [], []
         for by in by_filters:
-            rows = by.view(self.channels, -1, self.rings, self.width // 2, 2)[..., : self.out_channels, :]
-            (first_real, first_imaginary) = rows[:, 0].unbind(-1)
+            rows = by.view(self.x.shape[1], -1, self.rings, self.width // 2, 2)[..., : self.out_channels, :]
+            real, imaginary = rows[:, 0].unbind(-1)
             if rows.shape[1] == 2:
-                (second_real, second_imaginary) = rows[:, 1].unbind(-1)
-                first_real, first_imaginary = first_real + second_imaginary, first_imaginary - second_real
-            real.append(first_real.transpose(0, 1))
-            imaginary.append(first_imaginary.transpose(0, 1))
-        return torch.stack(real), torch.stack(imaginary)
+                real, imaginary = real + rows[:, 1, ..., 1], imaginary - rows[:, 1, ..., 0]
+            by_real.append(real.transpose(0, 1))
+            by_imaginary.append(imaginary.transpose(0, 1))
+        return torch.stack(by_real), torch.stack(by_imaginary)
 
 
 def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> Tensor:

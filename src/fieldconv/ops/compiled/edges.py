@@ -137,7 +137,9 @@ def _turned(edges: Edges) -> Outgoing:
     )
 
 
-def outgoing_edges(geometry: Geometry, senders: int, rings: int, spacing: Any, dtype: torch.dtype) -> Outgoing:
+def outgoing_edges(
+    geometry: Geometry, senders: int, rings: int, spacing: Any, dtype: torch.dtype
+) -> Outgoing:
     """Return the edges sorted by sender, sorted anew only when the geometry has changed."""
     key = ("outgoing edges", senders, rings, spacing, dtype)
     return kept(geometry, key, lambda: _turned(sorted_edges(geometry, senders, rings, spacing, dtype)))

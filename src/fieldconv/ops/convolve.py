@@ -12,6 +12,7 @@ from fieldconv.ops.backend import Backend, check_backend, use_compiled
 from fieldconv.ops.compiled import convolve as compiled
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.portable import convolve as portable
 from fieldconv.ops.rings import Spacing
 
 _GEOMETRY = (
@@ -41,7 +42,7 @@ def _convolve(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
     geometry = Geometry(*tensors)
     if use_compiled(backend, x):
         return compiled.convolve(x, real, imaginary, geometry, spacing)
-    return _in_two_steps(x, real, imaginary, surface=geometry, spacing=spacing, backend=backend)
+    return portable.convolve(x, real, imaginary, geometry, spacing)
 
 
 @torch.library.custom_op(
@@ -57,11 +58,7 @@ def _convolve_backward(
     geometry = Geometry(*tensors)
     if use_compiled(backend, x):
         return compiled.convolve_backward(x, real, imaginary, gradient, geometry, spacing)
-    with torch.enable_grad():
-        inputs = [tensor.detach().requires_grad_() for tensor in (x, real, imaginary)]
-        out = _in_two_steps(*inputs, surface=geometry, spacing=spacing, backend=backend)
-    by_x, by_real, by_imaginary = torch.autograd.grad(out, inputs, gradient)
-    return by_x, by_real, by_imaginary
+    return portable.convolve_backward(x, real, imaginary, gradient, geometry, spacing)
 
 
 @_convolve.register_fake

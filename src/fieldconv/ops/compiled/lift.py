@@ -15,36 +15,37 @@ CHUNK = 1024  # features whose directions are kept at hand, in the first-level c
 
 
 @kernel
+def _turn(source: Any, a: Any, b: Any, side: Any, out: Any) -> None:
+    """Write interleaved complex numbers times a ± ib."""
+    for i in range(len(a)):
+        real, imag, sin = source[2 * i], source[2 * i + 1], side * b[i]
+        out[2 * i] = real * a[i] - imag * sin
+        out[2 * i + 1] = imag * a[i] + real * sin
+
+
+@kernel
 def _lift(first: int, last: int, tiny: Any, x: Any, y: Any, length: Any) -> None:
     """y[B + m] = x ū^m for the features first … last; these arrays interleaved complex.
 
     ``length`` becomes |x|, the real part of y[B + 1], unless it is empty.
     """
-    band_limit = len(y) // 2
-    real, imag = np.empty(CHUNK, x.dtype), np.empty(CHUNK, x.dtype)
+    orders, size = y.shape
+    flat = y.ravel()  # slices of a flat array are known to be contiguous, so that loops become vectors
+    one, centre = x.dtype.type(1), orders // 2 * size
+    directions_real, directions_imag = np.empty(CHUNK, x.dtype), np.empty(CHUNK, x.dtype)
     for start in range(first, last, CHUNK):
         stop = min(start + CHUNK, last)
         here = x[2 * start : 2 * stop]
-        directions(here, tiny, real, imag)
-        y[band_limit, 2 * start : 2 * stop] = here
-        for m in range(1, band_limit + 1):
-            back, on = (
-                y[band_limit + m - 1, 2 * start : 2 * stop],
-                y[band_limit - m + 1, 2 * start : 2 * stop],
-            )
-            back_next = y[band_limit + m, 2 * start : 2 * stop]
-            on_next = y[band_limit - m, 2 * start : 2 * stop]
-            for i in range(stop - start):
-                a, b = real[i], imag[i]
-                back_next[2 * i] = back[2 * i] * a + back[2 * i + 1] * b
-                back_next[2 * i + 1] = back[2 * i + 1] * a - back[2 * i] * b
-            for i in range(stop - start):
-                a, b = real[i], imag[i]
-                on_next[2 * i] = on[2 * i] * a - on[2 * i + 1] * b
-                on_next[2 * i + 1] = on[2 * i + 1] * a + on[2 * i] * b
-        if len(length):
-            for i in range(start, stop):
-                length[i] = y[band_limit + 1, 2 * i]
+        a, b = directions_real[: stop - start], directions_imag[: stop - start]
+        directions(here, tiny, a, b)
+        flat[centre + 2 * start : centre + 2 * stop] = here
+        for m in range(1, orders // 2 + 1):
+            for side, step in ((-one, size), (one, -size)):  # on to m, and on to −m
+                at, before = centre + m * step, centre + (m - 1) * step
+                source = flat[before + 2 * start : before + 2 * stop]
+                _turn(source, a, b, side, flat[at + 2 * start : at + 2 * stop])
+        for i in range(start, min(stop, len(length))):
+            length[i] = flat[centre + size + 2 * i]
 
 
 @kernel

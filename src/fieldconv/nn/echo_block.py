@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from fieldconv.nn.echo import ECHO
 from fieldconv.nn.field_conv import FieldConv
@@ -77,9 +76,5 @@ class ECHOBlock(nn.Module):
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Apply the block to the vector field ``x`` on ``surface``."""
-        # Votes add up to one mean magnitude; times H, an evenly filled image has cells of that magnitude. The
-        # first layer's weights are multiplied instead, since there are fewer of them.
-        first = self.mlp.get_submodule("0")
-        assert isinstance(first, nn.Linear)
-        y = linear(self.describe(x, surface).flatten(1), first.weight * self.echo.size, first.bias)
-        return self.mlp[1:](y)  # type: ignore[no-any-return]
+        # Votes add up to one mean magnitude; times H, an evenly filled image has cells of that magnitude.
+        return self.mlp(self.describe(x, surface).flatten(1) * self.echo.size)  # type: ignore[no-any-return]

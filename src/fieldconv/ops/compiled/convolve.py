@@ -12,8 +12,9 @@ and filters. So nothing with a number for each point, frequency, ring and channe
 
 Y_1 = |x| is real, which saves half of its products.
 
-Blocks do not depend on how the work is shared among threads: in the forward pass a thread owns some channels
-of all receivers, in the backward pass some senders.
+In the forward pass a thread owns some channels of all receivers, in the backward pass some senders. A block
+has as many rows for each thread, so gradients by the filters, which are summed block by block, depend on the
+number of threads to rounding; with the same number they are the same.
 """
 
 from __future__ import annotations

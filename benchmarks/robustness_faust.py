@@ -1,8 +1,8 @@
 """How well a correspondence network does on bodies whose meshes are changed: noise, decimation, cuts, fusion.
 
-    fieldconv train correspondence --data FAUST --hold-out 70:80 --out RUN
-    python benchmarks/robustness_faust.py RUN --data FAUST      # measures, draws
-    python benchmarks/robustness_faust.py                       # draws again what was measured
+    fieldconv train correspondence --preset scans --data FAUST --hold-out 70:80 --out RUN
+    python benchmarks/robustness_faust.py RUN --data FAUST --name scans-seed-0    # measures, draws
+    python benchmarks/robustness_faust.py                           # draws again what was measured
 
 FAUST is the folder of the remeshed set. Shapes 070 to 079, a person the network has not seen, are changed by
 `mesh_variants.py` and `fieldconv.geometry.damage`, which also carry the ground truth over; about ten minutes
@@ -31,7 +31,8 @@ from fieldconv.training.prediction import match
 from mesh_variants import Variant, flipped, remeshed, subdivided
 from pages import DOCS, fill_table
 
-RESULT = Path(__file__).parent / "results" / "robustness" / "faust.json"
+RESULT = Path(__file__).parent / "results" / "robustness" / "faust"
+PRESETS = ("default", "scans")  # files of results begin with the name of the preset
 FIGURE = DOCS / "figures" / "robustness_faust.png"
 SHAPES = range(70, 80)
 
@@ -110,42 +111,70 @@ def measure_partial(network: FCNet, folder: Path) -> dict[str, Any]:
     return result
 
 
-def draw(rows: list[dict[str, Any]], path: Path) -> None:
+def kept_runs() -> dict[str, list[dict[str, Any]]]:
+    """Return what was measured, by preset: one entry for each seed."""
+    return {
+        preset: [
+            json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULT.glob(f"{preset}*.json"))
+        ]
+        for preset in PRESETS
+    }
+
+
+def over_seeds(runs: list[dict[str, Any]], variant: str, key: str) -> list[float]:
+    """Return a number of each seed; none for a variant that was not measured."""
+    return [row[key] for run in runs for row in run["rows"] if row["variant"] == variant]
+
+
+def draw(runs: dict[str, list[dict[str, Any]]], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
     figure.get_layout_engine().set(wspace=0.06)
-    place = np.arange(len(rows))
-    within = np.array([100 * row["within_0.05"] for row in rows])
-    shapes = 100 * np.array([row["within_0.05_by_shape"] for row in rows])
-    left.barh(place, within, color="C0", alpha=0.75)
-    left.plot(shapes, np.repeat(place[:, None], shapes.shape[1], axis=1), "k.", markersize=3)
-    left.set(xlabel="% within geodesic error 0.05 (dots: each body)", xlim=(0, 100))
-    left.set_yticks(place, [row["variant"] for row in rows])
+    place = np.arange(len(VARIANTS))
+    for number, (preset, own) in enumerate(runs.items()):
+        for axes, key, factor in ((left, "within_0.05", 100), (right, "mean_error_x100", 1)):
+            found = [over_seeds(own, variant, key) for variant in VARIANTS]
+            mean = [factor * np.mean(numbers) if numbers else np.nan for numbers in found]
+            bars = axes.barh(place + 0.4 * number - 0.2, mean, 0.38, color=f"C{number}", label=preset)
+            shown = ["not measured" if np.isnan(value) else f"{value:.1f}" for value in mean]
+            axes.bar_label(bars, shown, padding=3, fontsize=7)
+    left.set(xlabel="% within geodesic error 0.05", xlim=(0, 112))
+    left.set_yticks(place, list(VARIANTS))
     left.invert_yaxis()
-    bars = right.barh(place, [row["mean_error_x100"] for row in rows], color="C1", alpha=0.75)
-    right.bar_label(bars, fmt="%.1f", padding=3)
     right.margins(x=0.18)
     right.set(xlabel="mean geodesic error × 100")
+    right.legend(title="preset", loc="lower right")
     for axes in (left, right):
         axes.grid(axis="x", alpha=0.3)
+        axes.set_axisbelow(True)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=150)
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(runs: dict[str, list[dict[str, Any]]]) -> str:
+    names = [f"`{preset}`, {len(own)} seed{'s' * (len(own) > 1)}" for preset, own in runs.items()]
+    numbers = {
+        "within 0.05 (%)": ("within_0.05", 100, ".1f"),
+        "mean error × 100": ("mean_error_x100", 1, ".2f"),
+    }
+    head = " | ".join(f"{number}: {name}" for number in numbers for name in names)
     lines = [
         "![Share within 0.05 and mean error on changed meshes](figures/robustness_faust.png)",
         "",
-        "| | within 0.05 (%) | exact (%) | mean error × 100 |",
-        "|---|---:|---:|---:|",
+        f"| | {head} |",
+        f"|---|{'---:|' * len(numbers) * len(names)}",
     ]
-    for row in rows:
-        shares = f"{100 * row['within_0.05']:.1f} | {100 * row['exact']:.1f}"
-        lines.append(f"| {row['variant']} | {shares} | {row['mean_error_x100']:.2f} |")
+    for variant in VARIANTS:
+        cells = []
+        for key, factor, form in numbers.values():
+            for own in runs.values():
+                found = over_seeds(own, variant, key)
+                cells.append(format(factor * np.mean(found), form) if found else "not measured")
+        lines.append(f"| {variant} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -167,6 +196,7 @@ def main() -> None:
     )
     parser.add_argument("run", type=Path, nargs="?", help="folder of a trained correspondence network")
     parser.add_argument("--data", type=Path, help="folder of remeshed FAUST")
+    parser.add_argument("--name", default="scans-seed-0", help="of the file of results: PRESET-seed-K")
     options = parser.parse_args()
     if options.run is not None:
         if options.data is None:
@@ -182,13 +212,14 @@ def main() -> None:
             "rows": rows,
             "partial": partial,
         }
-        with atomic_path(RESULT) as temporary:
+        with atomic_path(RESULT / f"{options.name}.json") as temporary:
             temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    kept = json.loads(RESULT.read_text(encoding="utf-8"))
-    draw(kept["rows"], FIGURE)
-    text = table(kept["rows"])
-    if "partial" in kept:
-        text += "\n\n" + partial_text(kept["partial"])
+    runs = kept_runs()
+    draw(runs, FIGURE)
+    text = table(runs)
+    partial = [run["partial"] for run in runs["scans"] if "partial" in run]
+    if partial:
+        text += "\n\n" + partial_text({key: np.mean([one[key] for one in partial]) for key in partial[0]})
     fill_table(DOCS / "robustness.md", "benchmarks/robustness_faust.py", text)
 
 

@@ -12,8 +12,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from fieldconv.networks.fcnet import FCNet, FCNetConfig
 from fieldconv.nn import FieldConv
-from fieldconv.nn._complex import complex_matmul
 from fieldconv.ops import Geometry, disc_sums, unit
+from fieldconv.ops.complex_matmul import complex_matmul
 
 # By the log tensor, like the kernels' own sorted edges, so that all layers and epochs share one.
 _seen: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()

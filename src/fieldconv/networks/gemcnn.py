@@ -16,7 +16,7 @@ from fieldconv._checked import check_count
 from fieldconv.geometry.sampling import nearest_samples
 from fieldconv.networks.base import FeatureNetwork, NetworkConfig
 from fieldconv.nn import ScalarHead
-from fieldconv.nn._complex import complex_matmul
+from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.surface.parts import Part, Preparation, Tensors, register_operator
 
 NEIGHBOURS = 6  # on a triangle mesh, on average

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from fieldconv._checked import check_count
 from fieldconv.networks.base import FeatureNetwork, NetworkConfig
 from fieldconv.nn import ScalarHead, TangentLinear, TangentReLU
-from fieldconv.nn._complex import complex_matmul
 from fieldconv.nn.initialise import init_perceptron, squared_shares
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.ops import disc_sums
+from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.direction import polar
 from fieldconv.surface.settings import Solver
 from fieldconv.surface.views import TWO_LEVELS, coarse_level

@@ -10,9 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fieldconv.nn._complex import complex_matmul
 from fieldconv.nn.initialise import squared_shares
-from fieldconv.ops import field_aggregate
+from fieldconv.ops.convolve import field_convolve
 from fieldconv.ops.rings import ring_weights
 
 if TYPE_CHECKING:
@@ -26,8 +25,9 @@ class FieldConv(nn.Module):
         (X * f)_o(p) = \sum_c \sum_{q \in \mathcal{N}_p} \sum_{|m| \le B} w_q \, \rho_q \,
         e^{i(\phi_q + \varphi_{pq})} \, e^{i\beta_{|m|}} f_m(r_{qp}) \, e^{im(\theta_{qp} - \phi_q)}
 
-    with :math:`X_c(q) = \rho_q e^{i\phi_q}`. It is computed as a sum over edges that knows geometry only,
-    :math:`A[p,m,n,c]` of `fieldconv.ops.field_aggregate`, and one matrix product with the filters.
+    with :math:`X_c(q) = \rho_q e^{i\phi_q}`. It is a sum over edges that knows geometry only,
+    :math:`A[p,m,n,c]` of `fieldconv.ops.field_aggregate`, and one matrix product with the filters;
+    `fieldconv.ops.convolve` computes it so, or the other way round.
 
     Parameters
     ----------
@@ -113,11 +113,8 @@ class FieldConv(nn.Module):
             raise ValueError(
                 f"x is {tuple(x.shape)} of {x.dtype}; give (n, {self.in_channels}) complex numbers"
             )
-        aggregated = field_aggregate(
-            x, surface, rings=self.rings, band_limit=self.band_limit, spacing=self.spacing
-        )  # A[p, m, n, c]
         real, imaginary = self.coefficients()
-        return complex_matmul(aggregated.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
+        return field_convolve(x, real, imaginary, surface, spacing=self.spacing)
 
     @torch.no_grad()
     def images(self, size: int = 49) -> NDArray[np.complex128]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
-from fieldconv.nn._complex import complex_matmul
 from fieldconv.nn.initialise import squared_shares
 from fieldconv.ops import gradient_aggregate
+from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.direction import polar
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fieldconv.nn._complex import complex_matmul
+from fieldconv.ops.complex_matmul import complex_matmul
 
 
 class TangentLinear(nn.Module):

@@ -65,7 +65,7 @@ def _factors(order: int, conjugate: bool, start: int, stop: int, sums: Sums, fac
         for _ in range(abs(order)):
             real, imag = real * cos - imag * sin, real * sin + imag * cos
         imag = side * imag
-        store_quads(factors, 4 * (e - start), real, load(fraction, e), zero(imag) - imag, imag)
+        store_quads(factors, 4 * (e - start), 4, real, load(fraction, e), zero(imag) - imag, imag)
 
 
 @kernel

@@ -109,7 +109,7 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
                 row, below = _between(y + middle, end)
                 store(at, d, number(2 * side) * row + two * column)
                 store(lower, d, below)
-                store_quads(sides, 4 * d, a - right * a, b - right * b, right * a, right * b)
+                store_quads(sides, 4 * d, 4, a - right * a, b - right * b, right * a, right * b)
             for d in range(channels):
                 upper = d * size + int(peek(at, d))
                 under = upper + 2 * side

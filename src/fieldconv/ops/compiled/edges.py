@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,6 +46,21 @@ class Edges:
         cuts = np.searchsorted(starts, np.linspace(0, starts[-1], blocks + 1)[1:-1])
         bounds = np.unique([0, *cuts.tolist(), receivers]).tolist()
         return list(itertools.pairwise(bounds))
+
+
+class Outgoing(NamedTuple):
+    """The same edges sorted by sender, and for each sender by the pair of rings they lie between.
+
+    Senders come in the order in which `Edges` has the receivers.
+    """
+
+    sender: NDArray[np.int32]  # (n,) the order of the senders
+    offsets: NDArray[np.int64]  # (n · bands + 1,) first edge of every sender in that order, and band
+    receiver: NDArray[np.int32]  # (E,) where in that order the receiver of each edge is
+    transport: NDArray[Any]  # these as in `Edges`
+    direction: NDArray[Any]
+    fraction: NDArray[Any]
+    longest: int  # edges of the busiest sender
 
 
 @kernel
@@ -101,3 +116,30 @@ def sorted_edges(geometry: Geometry, receivers: int, rings: int, spacing: Any, d
     """Return the edges for the kernels, sorted anew only when the geometry has changed."""
     key = ("edges", receivers, rings, spacing, dtype)
     return kept(geometry, key, lambda: _sort(geometry, receivers, rings, spacing, dtype))
+
+
+def _turned(edges: Edges) -> Outgoing:
+    points = len(edges.receiver)
+    band = np.arange(points * edges.bands).repeat(np.diff(edges.offsets))
+    receiver = band // edges.bands
+    offsets, order = _counting_sort(
+        edges.sender * np.int64(edges.bands) + band % edges.bands, points * edges.bands
+    )
+    with_padding = np.concatenate([order, np.arange(len(order), len(order) + PADDING)])
+    return Outgoing(
+        edges.receiver,
+        offsets,
+        receiver[order].astype(np.int32),
+        edges.transport.take(with_padding, axis=1),
+        edges.direction.take(with_padding, axis=1),
+        edges.fraction.take(with_padding),
+        longest=int(np.diff(offsets[:: edges.bands]).max(initial=0)),
+    )
+
+
+def outgoing_edges(
+    geometry: Geometry, senders: int, rings: int, spacing: Any, dtype: torch.dtype
+) -> Outgoing:
+    """Return the edges sorted by sender, sorted anew only when the geometry has changed."""
+    key = ("outgoing edges", senders, rings, spacing, dtype)
+    return kept(geometry, key, lambda: _turned(sorted_edges(geometry, senders, rings, spacing, dtype)))

@@ -181,13 +181,12 @@ def load_quads(typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """The opposite of `load_quads`."""
+def store_quads(typing: Any, array: Any, index: Any, step: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The opposite of `load_quads`; a group of four begins ``step`` numbers after the one before."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        a, b, c, d = args[2:]
+        place, step, a, b, c, d = args[1:]
         group = ir.VectorType(a.type.element, 4)
-        start = _address(context, builder, signature.args[0], args[0], args[1], group)
         halves = [
             (_pick(builder, a, b, half), _pick(builder, c, d, half)) for half in ((0, 4, 1, 5), (2, 6, 3, 7))
         ]
@@ -195,11 +194,12 @@ def store_quads(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: 
         for lane in range(a.type.count):
             first = lane - lane % 4
             quad = _shuffle(builder, rows[lane % 4], rows[lane % 4], [first + k for k in range(4)])
-            address = builder.gep(start, [ir.Constant(_INT, lane)], source_etype=group)
+            address = _address(context, builder, signature.args[0], args[0], place, group)
             builder.store(quad, address, align=array.dtype.bitwidth // 8)
+            place = builder.add(place, step)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, a, b, c, d), generate
+    return types.void(array, types.intp, types.intp, a, b, c, d), generate
 
 
 @intrinsic
@@ -220,6 +220,102 @@ def swap(typing: Any, line: Any) -> Any:
         return _shuffle(builder, args[0], args[0], [lane ^ 1 for lane in range(line.lanes)])
 
     return line(line), generate
+
+
+@intrinsic
+def turn(typing: Any, line: Any) -> Any:
+    """Complex numbers times i: the imaginary part negated, then the real part."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        lanes = [lane - 1 if lane % 2 else line.lanes + lane + 1 for lane in range(line.lanes)]
+        return _shuffle(builder, args[0], builder.fneg(args[0]), lanes)
+
+    return line(line), generate
+
+
+# Several lines as one value, a tuple. How many is known when a kernel is compiled, by a tuple of that length.
+
+
+@intrinsic
+def zeros(typing: Any, like: Any, each: Any) -> Any:
+    """As many lines of zeros as there are items in ``each``."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        nothing = ir.Constant(args[0].type, None)
+        return context.make_tuple(builder, signature.return_type, [nothing] * len(each))
+
+    return types.UniTuple(like, len(each))(like, each), generate
+
+
+@intrinsic
+def load_each(typing: Any, array: Any, index: Any, each: Any) -> Any:
+    """The lines that follow each other from ``array[index]`` on, one for each item."""
+    line = Line(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector, lines = context.get_value_type(line), []
+        for k in range(len(each)):
+            place = builder.add(args[1], ir.Constant(args[1].type, k * line.lanes))
+            address = _address(context, builder, signature.args[0], args[0], place, vector)
+            lines.append(builder.load(address, align=array.dtype.bitwidth // 8, typ=vector))
+        return context.make_tuple(builder, signature.return_type, lines)
+
+    return types.UniTuple(line, len(each))(array, types.intp, each), generate
+
+
+@intrinsic
+def store_each(typing: Any, array: Any, index: Any, lines: Any) -> Any:
+    """Write lines one after the other to ``array[index:]``."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        for k in range(len(lines)):
+            line = builder.extract_value(args[2], k)
+            place = builder.add(args[1], ir.Constant(args[1].type, k * line.type.count))
+            address = _address(context, builder, signature.args[0], args[0], place, line.type)
+            builder.store(line, address, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lines), generate
+
+
+def _factor(context: Any, builder: Any, kind: Any, array: Any, index: Any, k: int, vector: Any) -> Any:
+    """The number ``array[index + k]`` in every lane."""
+    number = context.get_data_type(kind.dtype)
+    place = builder.add(index, ir.Constant(index.type, k))
+    address = _address(context, builder, kind, array, place, number)
+    return _spread(builder, vector, builder.load(address, typ=number))
+
+
+@intrinsic
+def add_multiples(typing: Any, totals: Any, array: Any, index: Any, line: Any) -> Any:
+    """``totals`` plus ``line`` times 1, ``array[index]``, ``array[index + 1]``, …"""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found, (_, values, place, line) = [], args
+        for k in range(len(totals)):
+            total = builder.extract_value(args[0], k)
+            if k == 0:
+                found.append(builder.fadd(total, line, flags=_FUSE))
+            else:
+                factor = _factor(context, builder, signature.args[1], values, place, k - 1, line.type)
+                found.append(_call(builder, "llvm.fmuladd", factor, line, total))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return totals(totals, array, types.intp, line), generate
+
+
+@intrinsic
+def sum_multiples(typing: Any, lines: Any, array: Any, index: Any) -> Any:
+    """The sum of ``lines`` times 1, ``array[index]``, ``array[index + 1]``, …"""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        total = builder.extract_value(args[0], 0)
+        for k in range(1, len(lines)):
+            factor = _factor(context, builder, signature.args[1], args[1], args[2], k - 1, total.type)
+            total = _call(builder, "llvm.fmuladd", factor, builder.extract_value(args[0], k), total)
+        return total
+
+    return lines.dtype(lines, array, types.intp), generate
 
 
 @intrinsic

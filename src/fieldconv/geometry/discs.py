@@ -70,11 +70,11 @@ def wrapped(angle):  # type: ignore[no-untyped-def]
 
 PAIR = np.dtype(
     [
-        ("target", np.int64),
+        ("target", np.int32),
+        ("ambiguous", np.bool_),
         ("distance", np.float64),
         ("angle", np.float64),
         ("transport", np.float64),
-        ("ambiguous", np.bool_),
     ],
     align=True,
 )

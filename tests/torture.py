@@ -659,6 +659,8 @@ def attempt(name: str, seed: int, shop: Workshop) -> tuple[str, str]:
 def work(cases: list[tuple[str, int]], results: Connection) -> None:
     """Try one case after the other, in a process that may crash."""
     warnings.simplefilter("ignore")
+    # Commands are forked from here. GNU OpenMP would wait for ever in them for the threads of this process.
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         shop = Workshop(Path(folder) / "shop")
         results.send(None)

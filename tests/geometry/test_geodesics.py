@@ -228,6 +228,73 @@ def test_opposite_corners_of_a_cube():
     np.testing.assert_allclose(discs.distance, [np.sqrt(5)])
 
 
+def test_only_opposite_corners_of_a_cube_have_equal_paths_far_apart():
+    # Six paths of length √5 join opposite corners; edges and diagonals of faces are the only shortest ones.
+    discs = geodesic_discs(Mesh(*shapes.cube()), 3.0)
+    vertices = shapes.cube()[0]
+    opposite = abs(vertices[discs.centres] - vertices[discs.targets]).min(1) > 0
+    assert opposite.sum() == 8
+    np.testing.assert_array_equal(discs.ambiguous, opposite)
+    np.testing.assert_allclose(discs.distance[opposite], 5**0.5)
+
+
+@pytest.mark.parametrize("sides", [8, 12])
+@pytest.mark.parametrize("first", range(4))
+def test_of_equal_paths_past_a_tip_the_mean_counts(sides, first):
+    # On a flat pyramid both ways past the tip are equally long: their mean points at the tip, from both ends.
+    around = 2 * np.pi * np.arange(sides) / sides
+    ring = np.stack([np.cos(around), np.sin(around), np.zeros(sides)], 1)
+    other = np.roll(np.arange(sides), -1)
+    inner, outer = 1 + np.arange(sides), 1 + sides + np.arange(sides)
+    faces = np.concatenate(
+        [
+            np.stack([np.zeros(sides, int), inner, inner[other]], 1),
+            np.stack([inner, outer, outer[other]], 1),
+            np.stack([inner, outer[other], inner[other]], 1),
+        ]
+    )
+    vertices = np.concatenate([[[0, 0, 0.25]], 0.5 * ring + [0, 0, 0.125], ring])
+    mesh = Mesh(vertices, faces)
+    here, there = outer[first], inner[(first + sides // 2) % sides]
+    discs = geodesic_discs(mesh, 3.0, [here, there], [here, there])
+    assert not discs.ambiguous.any()
+    assert (discs.distance[discs.centres != discs.targets] < 1.5 * (1 + 0.25**2) ** 0.5).all()
+    at_tip = geodesic_discs(mesh, 3.0, [here, there], [0])
+    for row, (source, target) in enumerate(((here, there), (there, here))):
+        pair = (discs.centres == source) & (discs.targets == target)
+        assert_angles(discs.angle[pair], at_tip.angle[row], 1e-9)
+        # Straight on at the tip: what points at it from here points away from it there.
+        assert_angles(discs.angle[pair] + discs.transport[pair], at_tip.angle[1 - row] + np.pi, 1e-9)
+
+
+def test_paths_of_irregular_and_of_flat_meshes_have_no_equals():
+    for shape in (shapes.plane(200, 1), shapes.grid(9, 7), shapes.cylinder()):
+        assert not geodesic_discs(Mesh(*shape), 1.0).ambiguous.any()
+
+
+@pytest.mark.parametrize("name", ["torus", "cylinder", "grid", "box", "sphere"])
+def test_turned_regular_shapes_have_the_same_discs(name):
+    vertices, faces = {
+        "torus": shapes.torus(1.0, 0.4, 24, 12),
+        "cylinder": shapes.regular_cylinder(20, 12),
+        "grid": shapes.grid(12, 9),
+        "box": shapes.box(6),
+        "sphere": shapes.icosphere(2),
+    }[name]
+    rng = np.random.default_rng(0)
+    radius = 0.3 * Mesh(vertices, faces).area ** 0.5
+    expected = geodesic_discs(Mesh(vertices, faces), radius)
+    sure = ~expected.ambiguous
+    assert sure.mean() > 0.9
+    for _ in range(2):
+        turned = Mesh(vertices @ np.linalg.qr(rng.normal(size=(3, 3)))[0].T, faces)
+        discs = geodesic_discs(turned, radius)
+        np.testing.assert_array_equal(discs.targets, expected.targets)
+        np.testing.assert_array_equal(discs.ambiguous, expected.ambiguous)
+        assert_angles(discs.angle[sure], expected.angle[sure], 1e-6)
+        assert_angles(discs.transport[sure], expected.transport[sure], 1e-6)
+
+
 def test_light_enters_every_page_of_a_book():
     vertices, faces = shapes.book(pages=3, columns=4, rows=5)
     mesh = Mesh(vertices, faces)

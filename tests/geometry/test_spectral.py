@@ -169,3 +169,11 @@ def test_local_heat_does_not_feel_a_distant_cut():
     ones = heat_kernel_signature(whole, k=150, times=[0.1 / whole.area])[first]
     twos = heat_kernel_signature(rest, k=150, times=[0.1 / rest.area])[first]
     assert np.abs(ones / twos - 1).max() > 0.02
+
+
+@pytest.mark.parametrize("signature", [heat_kernel_signature, wave_kernel_signature])
+@pytest.mark.parametrize("k", range(10, 22))
+def test_corners_of_an_icosahedron_are_alike(signature, k):
+    # Eigenfunctions of one eigenvalue are used all or not at all: a part of them would prefer some corners.
+    found = signature(Mesh(*shapes.icosphere(2)), 6, k=k)[:12]
+    np.testing.assert_allclose(found, found[:1].repeat(12, axis=0), rtol=1e-6)

@@ -95,6 +95,21 @@ def test_a_constant_has_no_gradient(value: float) -> None:
     assert (out == 0).all()
 
 
+def test_rounding_has_no_direction() -> None:
+    """In the middle of a symmetric function the gradient vanishes, but for rounding."""
+    angles = torch.arange(12) * torch.pi / 6
+    ring = torch.stack([angles.cos(), angles.sin()], 1)
+    points = torch.cat([torch.zeros(1, 2), 0.3 * ring, 0.7 * ring, ring]) + 2
+    surface = flat_surface(points=points, radius=0.8, dtype=torch.float32)
+    surface.weight = 1 / surface.edge_index[1].bincount()[surface.edge_index[1]].float()
+    away = (points - 2).norm(dim=1, keepdim=True)
+    torch.manual_seed(0)
+    lift = LearnedGradient(2, 16)
+    with torch.no_grad():
+        size = lift(torch.cat([1.3 + away**2, 2.1 - away], 1), surface).abs().mean(1)
+    assert float(size[0]) < 0.01 * float(size[1:13].min())
+
+
 @pytest.mark.parametrize("length", [0.28, 1.0, 5.0])
 @pytest.mark.parametrize("spacing", ["linear", "equal_area"])
 def test_starts_at_magnitudes_near_one(length: float, spacing: str) -> None:

@@ -42,6 +42,28 @@ def test_renumbered_meshes_have_the_same_labels(model: FCNet, name: str) -> None
         assert (found[place] == expected).mean() >= 0.999
 
 
+@pytest.mark.parametrize("name", [*SHAPES, "sphere"])
+def test_turned_shapes_have_the_same_probabilities(name: str) -> None:
+    """A network that sees no positions, on every vertex: equally long paths and equal eigenvalues abound.
+
+    Where all it sees is symmetric, several labels may be equally likely.
+    """
+    torch.manual_seed(0)
+    network = FCNet.for_task(
+        "segmentation", classes=8, preset="tiny", features="hks", samples=None, radius=0.3
+    )
+    vertices, faces = SHAPES.get(name) or shapes.icosphere(2)
+    expected = predict(network, Mesh(vertices, faces), descriptors=False).scores
+    assert expected is not None
+    for seed in range(2):
+        draw = np.random.default_rng(seed)
+        turn = np.linalg.qr(draw.normal(size=(3, 3)))[0]
+        moved = vertices @ (turn * np.sign(np.linalg.det(turn))).T + draw.normal(size=3)
+        found = predict(network, Mesh(moved, faces), descriptors=False).scores
+        assert found is not None
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_turned_faces_change_no_label_and_are_said(model: FCNet, name: str) -> None:
     vertices, faces = SHAPES[name]

@@ -11,6 +11,12 @@ from .._compiled import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+EQUAL = (
+    1e-6  # paths whose lengths differ by less than this part are equally long: files have single precision
+)
+APART = 0.5  # radians; equally long paths that leave, or carry, by more than this apart have no sensible mean
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,10 @@ class Discs:
         Direction θ of log_source(target), in radians from the source's frame.
     transport : (E,) float64
         Angle φ: a tangent vector z at the source becomes e^{iφ} z at the target.
+    ambiguous : (E,) bool
+        Whether several shortest paths are equally long and far apart, as between opposite corners of a box:
+        angle and transport are those of one of them, or of none. Of paths that are not far apart the mean is
+        taken.
     """
 
     sources: Ints
@@ -41,6 +51,7 @@ class Discs:
     distance: Floats
     angle: Floats
     transport: Floats
+    ambiguous: Bools
 
     @property
     def centres(self) -> Ints:
@@ -58,7 +69,13 @@ def wrapped(angle):  # type: ignore[no-untyped-def]
 
 
 PAIR = np.dtype(
-    [("target", np.int64), ("distance", np.float64), ("angle", np.float64), ("transport", np.float64)],
+    [
+        ("target", np.int32),
+        ("ambiguous", np.bool_),
+        ("distance", np.float64),
+        ("angle", np.float64),
+        ("transport", np.float64),
+    ],
     align=True,
 )
 
@@ -85,13 +102,22 @@ def symmetric(discs: Discs) -> Discs:
     return Discs(
         discs.sources,
         *_mutual(
-            row_of, discs.sources, discs.offsets, discs.targets, discs.distance, discs.angle, discs.transport
+            row_of,
+            discs.sources,
+            discs.offsets,
+            discs.targets,
+            discs.distance,
+            discs.angle,
+            discs.transport,
+            discs.ambiguous,
         ),
     )
 
 
 @kernel
-def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # type: ignore[no-untyped-def]
+def _mutual(  # type: ignore[no-untyped-def]
+    row_of, sources, offsets, targets, distance, angle, transport, ambiguous
+):
     """The arrays of symmetric discs, from `offsets` on."""
     kept_offsets, kept_targets = np.zeros_like(offsets), np.empty_like(targets)
     kept_distance, kept_angle, kept_transport = (
@@ -99,6 +125,7 @@ def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # t
         np.empty_like(angle),
         np.empty_like(angle),
     )
+    kept_ambiguous = np.empty_like(ambiguous)
     kept = 0
     for row in range(len(sources)):
         source = sources[row]
@@ -112,20 +139,30 @@ def _mutual(row_of, sources, offsets, targets, distance, angle, transport):  # t
                 continue
             kept_targets[kept] = target
             shorter = distance[pair] - distance[mirror]
-            equal = abs(shorter) <= 1e-9 * distance[pair]
+            equal = abs(shorter) <= EQUAL * distance[pair]
             speaks = source <= target if equal else shorter < 0
+            kept_ambiguous[kept] = ambiguous[pair] or ambiguous[mirror]
             one, other = (pair, mirror) if speaks else (mirror, pair)
             there, turned = angle[one], transport[one]
-            if equal:  # the mean of both, so that the order does not matter
+            if equal and distance[one] > 0:  # the mean of both, so that the order does not matter
                 off = wrapped(angle[other] + np.pi + transport[other] - there)
                 twist = wrapped(-transport[other] - turned)
-                if max(abs(off), abs(twist)) < 0.5:  # else they are two paths
+                if max(abs(off), abs(twist)) < APART:
                     there, turned = there + off / 2, turned + twist / 2
+                else:  # they are two paths
+                    kept_ambiguous[kept] = True
             if not speaks:
                 there, turned = there + np.pi + turned, -turned
-            kept_distance[kept] = distance[one]
+            kept_distance[kept] = min(distance[pair], distance[mirror])
             kept_angle[kept] = wrapped(there)
             kept_transport[kept] = turned
             kept += 1
         kept_offsets[row + 1] = kept
-    return kept_offsets, kept_targets[:kept], kept_distance[:kept], kept_angle[:kept], kept_transport[:kept]
+    return (
+        kept_offsets,
+        kept_targets[:kept],
+        kept_distance[:kept],
+        kept_angle[:kept],
+        kept_transport[:kept],
+        kept_ambiguous[:kept],
+    )

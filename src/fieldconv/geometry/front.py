@@ -126,7 +126,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
             end_point = reached[target_vertex]
             if wanted[target_vertex]:
                 pair = pairs[count]
-                pair.target, pair.distance = target_vertex, end_point.distance
+                pair.target, pair.distance, pair.ambiguous = target_vertex, end_point.distance, False
                 pair.angle, pair.transport = wrapped(end_point.angle), wrapped(end_point.carried)
                 count += 1
             end_point.distance, end_point.taken = np.inf, 0

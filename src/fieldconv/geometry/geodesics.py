@@ -37,7 +37,7 @@ from .front import front_block
 from .mesh import Mesh, MeshError
 from .unfolding import exact_block
 
-SOLVER_VERSION = 10  # part of every cache key: raise it when results change
+SOLVER_VERSION = 11  # part of every cache key: raise it when results change
 
 
 def geodesic_discs(
@@ -149,7 +149,7 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
         counts[some] = part[0]
     offsets = np.r_[0, np.cumsum(counts)]
     found = np.empty(offsets[-1], np.int64)
-    values = np.empty(offsets[-1]), np.empty(offsets[-1]), np.empty(offsets[-1])
+    values = *(np.empty(offsets[-1]) for _ in range(3)), np.empty(offsets[-1], np.bool_)
     run_blocks(
         _place,
         [(some, offsets, *part[:2], found, *values) for some, part in zip(rows, parts, strict=True)],
@@ -158,7 +158,9 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
 
 
 @kernel
-def _place(rows, offsets, counts, pairs, targets, distance, angle, transport):  # type: ignore[no-untyped-def]
+def _place(  # type: ignore[no-untyped-def]
+    rows, offsets, counts, pairs, targets, distance, angle, transport, ambiguous
+):
     """Copy a block's discs to where they belong."""
     here = 0
     for number in range(len(rows)):
@@ -167,4 +169,5 @@ def _place(rows, offsets, counts, pairs, targets, distance, angle, transport):  
             pair = pairs[here]
             targets[there], distance[there] = pair.target, pair.distance
             angle[there], transport[there] = pair.angle, pair.transport
+            ambiguous[there] = pair.ambiguous
             here += 1

@@ -137,7 +137,10 @@ def collect(sources: Ints, discs: list[tuple[Ints, Floats, Floats, Floats]]) -> 
     offsets = np.concatenate([[0], np.cumsum([len(found) for found, *_ in discs])]).astype(np.int64)
     columns = zip(*discs, strict=True) if discs else [(np.zeros(0),)] * 4
     targets, distance, angle, transport = (np.concatenate(column) for column in columns)
-    return Discs(sources, offsets, targets.astype(np.int64), distance, wrapped(angle), wrapped(transport))
+    ambiguous = np.zeros(len(targets), bool)  # heat is a mean of all paths by itself
+    return Discs(
+        sources, offsets, targets.astype(np.int64), distance, wrapped(angle), wrapped(transport), ambiguous
+    )
 
 
 def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
@@ -163,4 +166,12 @@ def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
     angle = np.where(mutual, np.angle(np.exp(1j * discs.angle) + from_there), discs.angle)
     angle[centres == discs.targets] = transport[centres == discs.targets] = 0.0
     offsets = np.concatenate([[0], np.cumsum(keep)])[discs.offsets]
-    return Discs(discs.sources, offsets, discs.targets[keep], distance[keep], angle[keep], transport[keep])
+    return Discs(
+        discs.sources,
+        offsets,
+        discs.targets[keep],
+        distance[keep],
+        angle[keep],
+        transport[keep],
+        discs.ambiguous[keep],
+    )

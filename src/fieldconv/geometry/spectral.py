@@ -27,6 +27,7 @@ from .pointcloud import triangulate
 Floats = NDArray[np.float64]
 
 DENSE = 3000  # vertices for which all eigenvalues can be found if some of those wanted are hard to find
+_EQUAL = 1e-5  # part by which eigenvalues may differ that are equal but for rounding of positions
 _ZERO = 1e-6  # an eigenvalue of a shape of unit area is taken for zero below this
 
 
@@ -49,6 +50,31 @@ class Eigenbasis(NamedTuple):
     functions: Floats
     areas: Floats
     components: NDArray[np.int64]
+
+    def lowest(self, k: int, *, whole: bool = False) -> Eigenbasis:
+        """Return the first ``k``, and one more for each further component.
+
+        Parameters
+        ----------
+        k : int
+        whole : bool
+            Leave out the last of them if they have an eigenvalue in common with the next one, as happens on
+            symmetric shapes: which of their functions come first is decided by rounding.
+
+        Examples
+        --------
+        >>> from fieldconv.geometry.mesh import Mesh
+        >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+        ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+        >>> basis = eigenbasis(tetrahedron)  # zero, and three that are equal
+        >>> len(basis.lowest(3).values), len(basis.lowest(3, whole=True).values)
+        (3, 1)
+        """
+        count = k + int(self.components.max(initial=0))
+        if whole and 0 < count < len(self.values):
+            below = int(np.searchsorted(self.values, self.values[count] * (1 - _EQUAL)))
+            count = min(below, count) or count
+        return self._replace(values=self.values[:count], functions=self.functions[:, :count])
 
 
 def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
@@ -209,7 +235,7 @@ def wave_kernel_signature(
 
 
 def _at_unit_area(shape: Mesh | ArrayLike | Eigenbasis, k: int) -> Eigenbasis:
-    basis = shape if isinstance(shape, Eigenbasis) else eigenbasis(shape, k)
+    basis = shape if isinstance(shape, Eigenbasis) else eigenbasis(shape, k + 1).lowest(k, whole=True)
     area = basis.areas.sum()
     return basis._replace(
         values=basis.values * area, functions=basis.functions * np.sqrt(area), areas=basis.areas / area

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._compiled import kernel
 from .charts import beside
-from .discs import PAIR, with_room, wrapped
+from .discs import APART, EQUAL, PAIR, with_room, wrapped
 from .heap import ENTRY, push, remove_first
 
 SAME_ANGLE = 1e-9  # radians; light along an edge is light in both triangles beside it
@@ -60,6 +60,12 @@ REACHED = np.dtype(
         ("carried", np.float64),  # transport from the source
         ("incoming", np.float64),  # fan angle from which the path arrives
         ("incoming_fan", np.int64),
+        # Other paths of the same length: how far they leave, and carry, to either side of this one.
+        ("least_aside", np.float64),
+        ("most_aside", np.float64),
+        ("least_carried", np.float64),
+        ("most_carried", np.float64),
+        ("ambiguous", np.bool_),  # whether paths of the same length are far apart
         ("settled", np.bool_),  # whether it has sent its light
     ],
     align=True,
@@ -109,8 +115,9 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
         for target in np.sort(seen[: tally.seen]):
             end = reached[target]
             if wanted[target]:
+                _take_mean_of_equals(end)
                 pair = pairs[count]
-                pair.target, pair.distance = target, end.distance
+                pair.target, pair.distance, pair.ambiguous = target, end.distance, end.ambiguous
                 pair.angle, pair.transport = np.arctan2(end.y, end.x), wrapped(end.carried)
                 count += 1
             end.distance, end.settled = np.inf, False
@@ -129,6 +136,8 @@ def _spread(  # type: ignore[no-untyped-def]
     corners, vertices = chart.corners, chart.vertices
     start = reached[source]
     start.distance = start.x = start.y = start.carried = 0.0
+    _forget_equals(start)
+    start.ambiguous = False
     seen[0], tally.seen, tally.allowed = source, 1, FREE_WEDGES
     heap[0].key, heap[0].item, tally.heap = 0.0, -1 - source, 1
     while True:
@@ -165,7 +174,7 @@ def _spread(  # type: ignore[no-untyped-def]
         if _touches(wedge, inside_left, inside_right, length + NOISE / RIM * row.facing_length):
             total = wedge.behind + length
             from_first = _way_back(wedge, row, x, y)
-            if total < reached[row.vertex].distance:
+            if total < reached[row.vertex].distance * (1 + EQUAL):
                 back = row.edge_angle + row.turn * from_first
                 _arrive(corners, vertices, reached, seen, wedges, heap, tally,
                         wedge.root, item, apex, length, np.arctan2(y, x), back, x, y, radius)  # fmt: skip
@@ -209,6 +218,7 @@ def _send_light(  # type: ignore[no-untyped-def]
     """Send light from a vertex: all around from the source, else into the shadow behind the vertex."""
     corners, vertices = chart.corners, chart.vertices
     here = reached[origin]
+    _take_mean_of_equals(here)
     here.settled = True
     for slot in range(chart.first_corner[origin], chart.first_corner[origin + 1]):
         root = chart.corners_of[slot]
@@ -439,17 +449,16 @@ def _arrive(  # type: ignore[no-untyped-def]
     """Record a straight segment from an origin to a vertex if it gives the shortest path so far.
 
     It leaves by ``root`` in the direction ``angle``, or (x, y) in wedge ``item``, and ends at ``corner``,
-    from where the way back has the fan angle ``back``.
+    from where the way back has the fan angle ``back``. Of paths that are equally long the mean counts.
     """
     origin, target = corners[root].vertex, corners[corner].vertex
     start, end = reached[origin], reached[target]
     total = start.distance + length
-    if total > radius or total >= end.distance * (1 - SHORTER):
+    if total > radius or total > end.distance * (1 + EQUAL):
         return
-    if end.distance == np.inf:
-        seen[tally.seen] = target
-        tally.seen += 1
-    end.distance, end.incoming, end.incoming_fan = total, back, corners[corner].fan
+    shorter, equal = total < end.distance * (1 - SHORTER), total >= end.distance * (1 - EQUAL)
+    if equal and (end.settled or tally.edges_only or total == 0.0):
+        return
     # Bends are unrolled too: the direction to the target is that of the chord.
     outgoing = vertices[origin].scale * (corners[root].edge_angle + corners[root].turn * angle)
     arriving = vertices[target].scale * back
@@ -460,11 +469,49 @@ def _arrive(  # type: ignore[no-untyped-def]
         outgoing += corners[root].turn * leaving_by
         arriving += corners[corner].turn * (arriving_by if wedges[item].left_is_first else -arriving_by)
     direction = outgoing - start.carried
-    end.x, end.y = start.x + length * np.cos(direction), start.y + length * np.sin(direction)
-    end.carried = start.carried + arriving + np.pi - outgoing
-    if vertices[target].bends or tally.edges_only:
-        push(heap, tally.heap, total, -1 - target)
-        tally.heap += 1
+    end_x, end_y = start.x + length * np.cos(direction), start.y + length * np.sin(direction)
+    carried = start.carried + arriving + np.pi - outgoing
+    if end.distance == np.inf:
+        seen[tally.seen] = target
+        tally.seen += 1
+    if equal:
+        _take_note_of_equal(end, end_x, end_y, carried)
+        end.ambiguous = end.ambiguous or start.ambiguous
+    else:
+        end.x, end.y, end.carried, end.ambiguous = end_x, end_y, carried, start.ambiguous
+        _forget_equals(end)
+    if shorter:
+        end.distance, end.incoming, end.incoming_fan = total, back, corners[corner].fan
+        if vertices[target].bends or tally.edges_only:
+            push(heap, tally.heap, total, -1 - target)
+            tally.heap += 1
+
+
+@kernel
+def _forget_equals(end):  # type: ignore[no-untyped-def]
+    end.least_aside = end.most_aside = end.least_carried = end.most_carried = 0.0
+
+
+@kernel
+def _take_note_of_equal(end, x, y, carried):  # type: ignore[no-untyped-def]
+    """Take note of another path, to (x, y), as long as the one that is known; it may be the same."""
+    aside = np.arctan2(end.x * y - end.y * x, end.x * x + end.y * y)
+    carried = wrapped(carried - end.carried)
+    end.least_aside, end.most_aside = min(end.least_aside, aside), max(end.most_aside, aside)
+    end.least_carried, end.most_carried = min(end.least_carried, carried), max(end.most_carried, carried)
+    spread = max(end.most_aside - end.least_aside, end.most_carried - end.least_carried)
+    end.ambiguous = end.ambiguous or spread > APART
+
+
+@kernel
+def _take_mean_of_equals(end):  # type: ignore[no-untyped-def]
+    """Go in the middle between paths of the same length, in whatever order they were found."""
+    aside, carried = (end.least_aside + end.most_aside) / 2, (end.least_carried + end.most_carried) / 2
+    if aside != 0.0:
+        cosine, sine = np.cos(aside), np.sin(aside)
+        end.x, end.y = cosine * end.x - sine * end.y, sine * end.x + cosine * end.y
+    end.carried += carried
+    _forget_equals(end)
 
 
 @kernel

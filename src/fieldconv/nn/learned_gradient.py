@@ -16,6 +16,8 @@ from fieldconv.ops.direction import polar
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
+ROUNDINGS = 4  # of each feature, in a difference to a neighbour
+
 
 class LearnedGradient(nn.Module):
     r"""Lift scalars ξ to vectors whose magnitude and direction are learnt separately (supplement B).
@@ -27,7 +29,8 @@ class LearnedGradient(nn.Module):
         X_o(p) &= P_o(p)^2 \, \Phi_o(p) / |\Phi_o(p)|
 
     The paper writes it for one function ξ; like any convolution, several functions are summed over.
-    X is zero where Φ is: there ξ has no direction.
+    X is zero where Φ is: there ξ has no direction. Where Φ is nothing but rounding, as on the axes of a
+    symmetric shape, X is nearly zero.
 
     Parameters
     ----------
@@ -90,8 +93,16 @@ class LearnedGradient(nn.Module):
         imaginary = self.direction * self.offset.sin()
         phi = complex_matmul(gradients.flatten(1), real.flatten(0, 1), imaginary.flatten(0, 1))
         magnitude = (means.flatten(1) @ self.magnitude.flatten(0, 1)).square()
-        _, direction = polar(phi)
-        return magnitude * direction
+        length, direction = polar(phi)
+        return magnitude * self._significance(x, length) * direction
+
+    def _significance(self, x: Tensor, length: Tensor) -> Tensor:
+        """(n, out_channels) from 0, where |Φ| is no more than rounding makes of nothing, to 1."""
+        with torch.no_grad():
+            noise = ROUNDINGS * torch.finfo(x.dtype).eps * (x.abs() @ self.direction.abs().sum(0))
+            part = length / noise.clamp(min=torch.finfo(x.dtype).tiny)
+            # Far from rounding it is 1 to the last bit.
+            return torch.where(part > 1 / torch.finfo(x.dtype).eps ** 0.5, 1.0, part**2 / (1 + part**2))
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, rings={self.rings}, spacing={self.spacing!r}"

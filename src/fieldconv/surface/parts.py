@@ -169,12 +169,12 @@ class Preparation:
         """Direction θ = 0 and normal at every vertex."""
         return tangent_frames(self.mesh)
 
-    def basis(self, count: int) -> Eigenbasis:
-        """Return the lowest eigenfunctions, so many on a connected mesh."""
+    def basis(self, count: int, *, whole: bool = False) -> Eigenbasis:
+        """Return the lowest eigenfunctions, so many on a connected mesh (`Eigenbasis.lowest`)."""
         with self._one_at_a_time:
             if count not in self._bases:
-                self._bases[count] = eigenbasis(self.mesh, count)
-            return self._bases[count]
+                self._bases[count] = eigenbasis(self.mesh, count + 1)
+            return self._bases[count].lowest(count, whole=whole)
 
 
 @dataclass(frozen=True)
@@ -340,6 +340,7 @@ def _disc_edges(
     sender, receiver = number[discs.centres], number[discs.targets]
     small = np.min_scalar_type(len(chosen))  # numbers of two bytes are sorted far faster
     order = np.argsort(receiver.astype(small), kind="stable")
+    order = order[~discs.ambiguous[order]]  # which of its paths counts would be decided by chance
     sender, receiver = sender[order], receiver[order]
     ball = np.bincount(receiver, area[sender], minlength=len(chosen))
     # A vertex without faces stands for no area: it neither sends nor receives anything.
@@ -396,17 +397,17 @@ def _columns(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
 
 
 def _hks(preparation: Preparation) -> Tensors:
-    signature = heat_kernel_signature(preparation.basis(SIGNATURE_BASIS))
+    signature = heat_kernel_signature(preparation.basis(SIGNATURE_BASIS, whole=True))
     return {"hks": single(signature[preparation.sampling.chosen])}
 
 
 def _wks(preparation: Preparation) -> Tensors:
-    signature = wave_kernel_signature(preparation.basis(SIGNATURE_BASIS), k=SIGNATURE_BASIS)
+    signature = wave_kernel_signature(preparation.basis(SIGNATURE_BASIS, whole=True), k=SIGNATURE_BASIS)
     return {"wks": single(signature[preparation.sampling.chosen])}
 
 
 def _heat(preparation: Preparation) -> Tensors:
-    heat = local_heat(preparation.basis(SIGNATURE_BASIS))
+    heat = local_heat(preparation.basis(SIGNATURE_BASIS, whole=True))
     return {"heat": single(heat[preparation.sampling.chosen])}
 
 

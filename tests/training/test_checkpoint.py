@@ -79,6 +79,7 @@ def test_another_template_is_refused() -> None:
     [
         ("config.json", None, "has no config.json"),
         ("config.json", b"{", "cannot be read"),
+        ("config.json", b"[" * 100_000, "it is nested too deeply"),
         ("config.json", b'{"model": 1}', "does not describe a fieldconv network"),
         ("model.safetensors", None, "has no model.safetensors"),
         ("model.safetensors", b"garbage", "cannot be read"),

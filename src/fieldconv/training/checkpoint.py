@@ -205,8 +205,15 @@ def _no_weights(folder: Path) -> CheckpointError:
     return CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?")
 
 
+def _reason(error: Exception) -> str:
+    """Return in one line why a file could not be read."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return " ".join(str(error).split())[:300]
+
+
 def _unreadable(path: Path, error: Exception, advice: str) -> CheckpointError:
-    return CheckpointError(f"{path} cannot be read ({' '.join(str(error).split())[:300]}); {advice}")
+    return CheckpointError(f"{path} cannot be read ({_reason(error)}); {advice}")
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
@@ -217,7 +224,7 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read: {' '.join(str(error).split())[:300]}") from None
+        raise CheckpointError(f"{path} cannot be read: {_reason(error)}") from None
     if not isinstance(config, dict) or config.get("library") != "fieldconv":
         raise CheckpointError(f"{path} does not describe a fieldconv network")
     if isinstance(config.get("format"), int) and config["format"] > FORMAT:

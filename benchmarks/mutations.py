@@ -196,7 +196,7 @@ MISTAKES = [
     ),
     Mistake(
         "complex product with a wrong sign",
-        "nn/_complex.py",
+        "ops/complex_matmul.py",
         "torch.stack([-imaginary, real], -1)",
         "torch.stack([imaginary, real], -1)",
         NN + "test_tangent_linear.py",

@@ -13,9 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-EQUAL = (
-    1e-6  # paths whose lengths differ by less than this part are equally long: files have single precision
-)
+EQUAL = 1e-6  # part by which the lengths of equally long paths may differ: files have single precision
 APART = 0.5  # radians; equally long paths that leave, or carry, by more than this apart have no sensible mean
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+import torch.distributed
 from lightning_fabric import Fabric
 
 from fieldconv.training.settings import Machine
@@ -37,7 +39,20 @@ def make_fabric(machine: Machine) -> Fabric:
     if fabric.world_size > 1 and os.name == "nt":
         os.environ.setdefault("USE_LIBUV", "0")  # as importing Fabric does: torch for Windows may lack libuv
     fabric.launch()
+    if fabric.world_size > 1:
+        atexit.unregister(leave_processes)
+        atexit.register(leave_processes)
     return fabric
+
+
+def leave_processes() -> None:
+    """End the group of processes, which Fabric leaves open for the next run.
+
+    Its threads must be gone before the interpreter is: otherwise a process that has done all its work may abort while
+    it exits, and its launcher then kills the others and reports a failure.
+    """
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def check_machine(machine: Machine) -> None:

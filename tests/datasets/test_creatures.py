@@ -19,7 +19,7 @@ from fieldconv.datasets.creatures import (
     make_creature,
     template,
 )
-from fieldconv.datasets.creatures.contact import _bridge
+from fieldconv.geometry.bridge import _bridge
 from fieldconv.datasets.creatures.pose import _product, _rotate, skin_weights
 from fieldconv.datasets.creatures.skeleton import Sketch
 from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface, make_solid, project_all

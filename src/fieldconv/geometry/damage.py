@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from .bridge import bridged, facing_pairs
 from .geodesics import tangent_frames
 from .halfedge import collapse_edges, edge_ratios, flip_edges, make_net, net_arrays, net_vertices
 from .mesh import Mesh
@@ -43,6 +44,7 @@ __all__ = [
     "filled",
     "fused",
     "holes",
+    "joined",
     "missing",
     "noise",
     "remeshed",
@@ -380,6 +382,38 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
     return first.then(Damaged(*remesh(surface, vertices, rng, rounds=2)))
 
 
+def joined(mesh: Mesh, rng: np.random.Generator, reach: float = 0.15) -> Damaged:
+    """Return the mesh with a bridge between two parts that face each other, bent until they almost touch.
+
+    The vertices of the contact are gone, and the genus is greater by one. A mesh without such parts is unchanged.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Facing outward.
+    rng : numpy.random.Generator
+        Draws the vertices among which the narrowest gap is bridged.
+    reach : float
+        The widest gap, as a share of the bounding box's diagonal. Along the surface, the parts are at least twice
+        as far apart as across the gap, and too far for a disc to hold both.
+    """
+    points, faces = mesh.vertices, mesh.faces
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
+    some = np.sort(rng.permutation(len(points))[:300])
+    a, b, gap = facing_pairs(points, faces, some, reach * diagonal)
+    narrow = np.argsort(gap, kind="stable")
+    graph = edge_graph(points, faces)
+    apart = max(0.25 * float(np.sqrt(mesh.area)), 7 * _edge_length(mesh))
+    for source in dict.fromkeys(a[narrow].tolist()):  # the narrowest first
+        along = dijkstra(graph, indices=source)
+        own = narrow[a[narrow] == source]
+        far = own[along[b[own]] > np.maximum(apart, 2 * gap[own])]
+        if len(far):
+            moved, keep, rest = bridged(points, faces, source, int(b[far[0]]))
+            return Damaged(Mesh(moved[keep], rest, mesh.name), _rows(mesh, keep))
+    return undamaged(mesh)
+
+
 def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Damaged:
     """Return the mesh with a random combination of all kinds of damage.
 
@@ -414,6 +448,8 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
     fewest = min(count, max(FEWEST, count // 8))
     if happens(0.2) and count >= 500 and not len(rims(count, mesh.faces)[0]):
         then(fused(result.mesh, rng, strength * rng.uniform(0.002, 0.02)))
+    if happens(0.2):
+        then(joined(result.mesh, rng, strength * rng.uniform(0.02, 0.2)))
     if happens(0.5):
         coarser = strength * rng.uniform(0, np.log(8)) if rng.random() < 0.5 else 0.0
         wanted = max(fewest, round(count * np.exp(-coarser)))

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from fieldconv.geometry.bridge import bridged
 from fieldconv.geometry.halfedge import flip_slivers
 from fieldconv.geometry.mesh import Mesh
 
-from .contact import closest_approach, fuse
+from .contact import closest_approach
 from .difficulty import DIFFICULTIES, Difficulty, missing_limbs, named, place, spoil
 from .pose import articulate, find_turns, grow, owners, skin_weights
 from .remesh import triangulate
@@ -100,7 +101,7 @@ def make_creature(
     points, contact = _pose(skeleton, rest, faces, posing, level, pose * level.pose)
     faces = flip_slivers(points, faces)
     if np.isfinite(contact[0]):
-        points, keep, faces = fuse(points, faces, *contact[1:])
+        points, keep, faces = bridged(points, faces, *contact[1:])
         points, rest = points[keep], rest[keep]
         faces = flip_slivers(points, faces)
     mesh, rest = spoil(Mesh(points, faces), rest, damage, level)

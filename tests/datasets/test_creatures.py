@@ -19,11 +19,11 @@ from fieldconv.datasets.creatures import (
     make_creature,
     template,
 )
-from fieldconv.geometry.bridge import _bridge
 from fieldconv.datasets.creatures.pose import _product, _rotate, skin_weights
 from fieldconv.datasets.creatures.skeleton import Sketch
 from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface, make_solid, project_all
 from fieldconv.datasets.creatures.species import SKELETONS
+from fieldconv.geometry.bridge import _bridge
 from fieldconv.geometry.halfedge import least_angle, vertex_areas
 from fieldconv.geometry.topology import edge_graph, tidy
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import dijkstra
 from tests.shapes import icosphere
 
 from fieldconv.datasets.creatures import make_creature
@@ -12,7 +13,7 @@ from fieldconv.geometry import damage
 from fieldconv.geometry.damage import Damaged
 from fieldconv.geometry.geodesics import tangent_frames
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.topology import components, rims
+from fieldconv.geometry.topology import components, edge_graph, rims
 from fieldconv.geometry.voxels import outer_surface
 
 SPHERE = Mesh(*icosphere(3))  # 642 vertices
@@ -237,6 +238,35 @@ def test_holes_stay_holes_when_a_surface_is_taken_anew() -> None:
     assert len(rims(len(surface.vertices), surface.faces)[0])
     assert surface.area == pytest.approx(bowl.area, rel=0.05)
     assert ((face >= 0) & (face < len(bowl.faces))).all()
+
+
+def test_a_bridge_joins_parts_that_are_near_in_space_and_far_along_the_surface() -> None:
+    octopus = make_creature("octopus", 4, vertices=1500, pose=1.5).mesh
+    places = set()
+    for seed in range(6):
+        result = damage.joined(octopus, rng(seed), 0.2)
+        assert_sound(result.mesh)
+        assert euler(result.mesh) == euler(octopus) - 2  # a handle more
+        assert np.array_equal(result.origin.data, np.ones(len(result.mesh.vertices)))  # old vertices, moved
+        moved = np.linalg.norm(result.carry(octopus.vertices) - result.mesh.vertices, axis=1)
+        assert np.median(moved) < 0.01 * np.linalg.norm(
+            np.ptp(octopus.vertices, axis=0)
+        )  # elsewhere it stays
+        # Edges of the bridge join vertices that were far apart along the old surface.
+        graph = edge_graph(octopus.vertices, octopus.faces)
+        edges = result.nearest[
+            np.unique(np.sort(result.mesh.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)), axis=0)
+        ]
+        new = edges[[graph[int(a), int(b)] == 0 for a, b in edges]]
+        along = dijkstra(graph, indices=new[:, 0])[np.arange(len(new)), new[:, 1]]
+        assert along.max() > 0.25 * np.sqrt(octopus.area)
+        places.add(int(new.min()))
+    assert len(places) >= 3  # not the same contact every time
+
+
+@pytest.mark.parametrize("shape", [SPHERE, sheet()], ids=["sphere", "sheet"])
+def test_nothing_is_joined_where_no_parts_face_each_other(shape: Mesh) -> None:
+    assert np.array_equal(damage.joined(shape, rng(), 0.2).mesh.faces, shape.faces)
 
 
 def test_no_damage_without_strength() -> None:

@@ -11,7 +11,7 @@ from .topology import Floats, Ints, edge_graph, tidy
 
 
 def facing_pairs(points: Floats, faces: Ints, some: Ints, reach: float) -> tuple[Ints, Ints, Floats]:
-    """Return pairs of ``some`` vertices that face each other across a gap, and the width of the gap, (n,) each.
+    """Return pairs of vertices that face each other across a gap, and the width of the gap, (n,) each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Damage as real scans have it: holes, cuts, missing limbs, noise, fused contacts, other triangles.
+"""Damage as real scans have it: holes, cuts, missing limbs, noise, contacts, other triangles.
 
 Every kind takes a mesh and a random generator, and returns a `Damaged`: the new mesh, and where each of its
 vertices lies on the old one, by which labels, positions or any other data of the vertices are carried over.
@@ -385,7 +385,8 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
 def joined(mesh: Mesh, rng: np.random.Generator, reach: float = 0.15) -> Damaged:
     """Return the mesh with a bridge between two parts that face each other, bent until they almost touch.
 
-    The vertices of the contact are gone, and the genus is greater by one. A mesh without such parts is unchanged.
+    The vertices of the contact are gone, and the surface has a handle more. A mesh without such parts is
+    unchanged.
 
     Parameters
     ----------
@@ -394,8 +395,8 @@ def joined(mesh: Mesh, rng: np.random.Generator, reach: float = 0.15) -> Damaged
     rng : numpy.random.Generator
         Draws the vertices among which the narrowest gap is bridged.
     reach : float
-        The widest gap, as a share of the bounding box's diagonal. Along the surface, the parts are at least twice
-        as far apart as across the gap, and too far for a disc to hold both.
+        The widest gap, as a share of the bounding box's diagonal. Along the surface, the parts are at least
+        twice as far apart as across the gap, and too far for a disc to hold both.
     """
     points, faces = mesh.vertices, mesh.faces
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))

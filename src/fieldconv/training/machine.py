@@ -48,8 +48,8 @@ def make_fabric(machine: Machine) -> Fabric:
 def leave_processes() -> None:
     """End the group of processes, which Fabric leaves open for the next run.
 
-    Its threads must be gone before the interpreter is: otherwise a process that has done all its work may abort while
-    it exits, and its launcher then kills the others and reports a failure.
+    Its threads must be gone before the interpreter is: otherwise a process that has done all its work may
+    abort while it exits, and its launcher then kills the others and reports a failure.
     """
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()

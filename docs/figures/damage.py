@@ -38,7 +38,7 @@ def kinds() -> dict[str, tuple[CreatureSample, Damaged]]:
     found["nothing fused"] = (octopus, damage.undamaged(octopus.mesh))
     found["fused"] = (octopus, damage.fused(octopus.mesh, rng, 0.02))
     found["fused, gap 0.06"] = (octopus, damage.fused(octopus.mesh, rng, 0.06))
-    found["joined"] = (octopus, damage.joined(octopus.mesh, rng, 0.2))
+    found["joined"] = (biped, damage.joined(biped.mesh, np.random.default_rng(2), 0.2))
     for seed in range(COLUMNS - 1):
         creature = make_creature("biped", 20 + seed, vertices=3000, difficulty=Difficulty(pose=1.2))
         found[f"drawn by seed {seed}"] = (creature, damage.damaged(creature.mesh, seed))

@@ -7,14 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv.datasets.creature_collection import counterpart
 from fieldconv.datasets.creatures import correspondence, make_creature
 from fieldconv.geometry import damage
+from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.numbering import by_position
 from fieldconv.networks.base import Network, NetworkConfig
 from fieldconv.tasks.base.metrics import none_score
+from fieldconv.tasks.correspondence import COVERED
 from fieldconv.training.prediction import LOST, from_itself, match
 
 
@@ -65,3 +68,30 @@ def test_partial_matches_say_none_where_a_part_is_missing(tmp_path: Path) -> Non
     assert np.array_equal(np.load(tmp_path / "map.npy"), part.target)
     # The other way round every vertex has its counterpart.
     assert np.array_equal(match(network, done.mesh, whole, partial=True).target, done.nearest)
+
+
+class Placed(Known):
+    """Puts every vertex on the template vertex that it was told."""
+
+    def __init__(self, template: Mesh, places: list[np.ndarray]) -> None:
+        rows = [np.eye(len(template.vertices))[place] for place in places]
+        super().__init__(rows)
+        self.config = NetworkConfig(head="labels", outputs=len(template.vertices))
+        self.task, self.template = "correspondence", template
+
+
+def test_with_a_template_places_that_no_vertex_comes_near_are_missing() -> None:
+    template = make_creature("quadruped", 3, vertices=1500).mesh
+    done = damage.missing(template, np.random.default_rng(0), (0.1, 0.1), closed=False)
+    numbered = [by_position(mesh).order for mesh in (template, done.mesh)]
+    network = Placed(template, [numbered[0], done.nearest[numbered[1]]])
+    found = match(network, template, done.mesh, partial=True).target
+    kept = np.full(len(template.vertices), -1)
+    kept[done.nearest] = np.arange(len(done.nearest))
+    assert np.array_equal(found[kept >= 0], kept[kept >= 0])
+    # Along edges to the nearest vertex that is left: no path is shorter than the straight line.
+    normed = template.normalised().vertices
+    straight = cKDTree(normed[done.nearest]).query(normed)[0]
+    assert (found[straight > COVERED] == -1).all()
+    assert (straight > COVERED).mean() > 0.05
+    assert np.array_equal(match(network, done.mesh, template, partial=True).target, done.nearest)

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import dijkstra
 
 from fieldconv.folders.collection import Collection, Item, Sample, load_mesh
 from fieldconv.folders.labels import write_numbers
 from fieldconv.folders.own import OwnFolder, read_map, template_files
+from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.topology import edge_graph
 from fieldconv.networks.base import Network
 from fieldconv.surface.cache import default_folder
 from fieldconv.surface.views import at_vertices, on_device
@@ -38,6 +41,7 @@ from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_err
 from fieldconv.viz.values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
+COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing
 _PAPER = {
     "width": 32,
     "blocks": 8,
@@ -222,6 +226,17 @@ class Correspondence(LabelTask):
         assert one.labels is not None
         assert other.scores is not None
         return np.asarray(other.scores.argmax(0)[one.labels], np.int64)
+
+    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> NDArray[np.bool_] | None:
+        """Return (V,) where no vertex of the other mesh is near the same place of the template."""
+        assert one.labels is not None
+        assert other.labels is not None
+        if template is None:
+            return None
+        normed = template.normalised()
+        graph = edge_graph(normed.vertices, normed.faces)
+        away = dijkstra(graph, indices=np.unique(other.labels), min_only=True)
+        return np.asarray(away[one.labels] > COVERED)
 
     def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
         surface = data[index]

@@ -144,8 +144,9 @@ def match(
         Trained for a task that can match, such as matching or correspondence.
     a, b : Mesh or path
     partial : bool
-        Parts may be missing: a vertex of A that arrives elsewhere, more than 0.1 away at unit area, when it
-        is mapped to B and back, has no counterpart.
+        Parts may be missing. With a template, a vertex of A has no counterpart if no vertex of B is near the
+        same place of the template; otherwise if it arrives elsewhere, more than 0.1 away at unit area, when
+        it is mapped to B and back.
     samples : int, optional
         Samples on each shape, instead of as many as the network was trained with.
     samplings : int
@@ -183,7 +184,8 @@ def match(
     confidence = np.exp(-away / SURE)
     there = usable_b.vertex_map[there]
     if partial:
-        there = np.where(away > LOST, -1, there)
+        lacks = task.lacks(first, second, model.template)
+        there = np.where(away > LOST if lacks is None else lacks, -1, there)
     new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
     there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
     points = None if points is None else np.where(lost[:, None], np.nan, points[new])

@@ -388,6 +388,13 @@ class Task:
         """Return (V,) the vertex of the other mesh at each vertex of the first."""
         raise ValueError(f"a network for {self.name} cannot match shapes")
 
+    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> NDArray[np.bool_] | None:
+        """Return (V,) where the first mesh has what the other lacks, or None if only a round trip can tell.
+
+        ``template`` is the network's.
+        """
+        return None
+
     def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
         """Return what a report shows of a test shape: prediction beside truth."""
         surface = data[index]

@@ -1,0 +1,194 @@
+"""Does the published recipe reproduce? The presets `paper` and `reproduce` to their end, and what lies between.
+
+    python benchmarks/reproducing.py FOLDER --data BENCHMARKS --set shrec11 --rows paper reproduce --parts 0 1 2
+    python benchmarks/reproducing.py                           # writes the tables and the curves again
+
+FOLDER keeps the training runs; what is interrupted goes on when it is started again. BENCHMARKS holds the sets as
+docs/data.md lays them out. A part is a random split and seed (SHREC'11), or what is held out (bodies, FAUST). What
+is measured is kept in `benchmarks/results/reproducing`, with the loss and score of every epoch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import results
+from fieldconv._io import atomic_path
+from pages import DOCS, fill_table
+from training_runs import train_once
+
+RESULT = Path(__file__).parent / "results" / "reproducing"
+SCHEDULE = "--optimiser adamw --weight-decay 0.0001 --schedule one_cycle --learning-rate 0.005 --clip 1 --average 0.99"
+
+
+@dataclass(frozen=True)
+class Set:
+    """A benchmark set: its folder, its task, the options of each part, and the metric that is shown."""
+
+    title: str
+    folder: str
+    task: str
+    parts: dict[str, str]
+    metric: str
+    published: str
+
+
+SETS = {
+    "shrec11": Set(
+        "SHREC'11",
+        "shrec11",
+        "classification",
+        {str(k): f"--split-seed {k} --seed {k}" for k in range(3)},
+        "accuracy",
+        "99.2 (10 test shapes a class, three splits)",
+    ),
+    "bodies": Set(
+        "bodies",
+        "human_seg",
+        "segmentation",
+        {
+            **{name: f"--hold-out *{name}*" for name in ("SCAPE", "FAUST", "Adobe", "MIT")},
+            "tenth": "--hold-out 10%",
+        },
+        "accuracy",
+        "92.9 (tested on SHREC'07, which is not here)",
+    ),
+    "faust": Set(
+        "remeshed FAUST",
+        "faust_remeshed",
+        "correspondence",
+        {"0": "--hold-out 70:80"},
+        "within_0.05",
+        "a curve (tested on 080 to 099)",
+    ),
+    "humans": Set(
+        "SHREC'19 humans",
+        "shrec19_humans",
+        "matching",
+        {"0": ""},
+        "mean_average_precision",
+        "none (the paper has another SHREC'19)",
+    ),
+}
+ROWS = {
+    "paper": ("`paper`: the text to the letter", "--preset paper"),
+    "paper-exact-discs": ("… exact paths instead of vector heat discs", "--preset paper --solver local"),
+    "paper-bias": ("… a learnt bias for each class", "--preset paper --class-bias"),
+    "paper-smoothed": ("… label smoothing 0.2", "--preset paper --label-smoothing 0.2"),
+    "paper-unit": ("… positions scaled for each shape", "--preset paper --input-scale unit"),
+    "paper-vector-votes": ("… ECHO votes are transported vectors", "--preset paper --echo-votes vector"),
+    "paper-slow": ("… Adam held at 0.001", "--preset paper --learning-rate 0.001"),
+    "paper-batch": ("… four shapes a step", "--preset paper --batch 4"),
+    "paper-schedule": ("… one cycle to 0.005, clipped, averaged", f"--preset paper {SCHEDULE}"),
+    "paper-schedule-smoothed": (
+        "… the same, and label smoothing 0.2",
+        f"--preset paper {SCHEDULE} --label-smoothing 0.2",
+    ),
+    "reproduce": ("`reproduce`", "--preset reproduce"),
+    "default": ("`default`", "--preset default"),
+}
+DRAWN = ("paper", "paper-slow", "paper-schedule", "reproduce")
+
+
+def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
+    """Train and keep one run, unless it is kept already."""
+    chosen, kept = SETS[name], RESULT / f"{name}-{row}-{part}.json"
+    if kept.is_file():
+        return
+    run = folder / f"{name}-{row}-{part}"
+    words = [*ROWS[row][1].split(), *chosen.parts[part].split()]
+    train_once(run, [chosen.task, "--data", str(data / chosen.folder), *words, "--threads", "1"])
+    command = f"fieldconv train {chosen.task} --data {chosen.folder} {' '.join(words)} --out RUN"
+    result = results.collect(run, row, chosen.title, command)
+    del result["log"]
+    with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
+        epochs = list(csv.DictReader(file))
+    result |= {key: [round(float(row[key] or "nan"), 4) for row in epochs] for key in ("loss", "score")}
+    with atomic_path(kept) as temporary:
+        temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def kept_runs(name: str) -> dict[str, dict[str, Any]]:
+    """Return what is kept of a set, by row and part."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in ROWS:
+        for part in SETS[name].parts:
+            path = RESULT / f"{name}-{row}-{part}.json"
+            if path.is_file():
+                found.setdefault(row, {})[part] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def table(name: str) -> str:
+    """One line for each row: every part, and mean ± standard deviation of several."""
+    chosen, kept = SETS[name], kept_runs(name)
+    parts = list(chosen.parts)
+    lines = [f"| {chosen.title}, {chosen.metric.replace('_', ' ')} in % | {' | '.join(parts)} | mean ± sd |"]
+    lines.append(f"|---|{'---:|' * (len(parts) + 1)}")
+    for row, runs in kept.items():
+        values = {part: 100 * run["metrics"][chosen.metric] for part, run in runs.items()}
+        cells = [f"{values[part]:.1f}" if part in values else "" for part in parts]
+        every = list(values.values())
+        mean = f"{np.mean(every):.1f} ± {np.std(every, ddof=1):.1f}" if len(every) > 1 else ""
+        lines.append(f"| {ROWS[row][0]} | {' | '.join(cells)} | {mean} |")
+    lines.append(f"| the paper | {' | '.join('' for _ in parts)} | {chosen.published} |")
+    return "\n".join(lines)
+
+
+def draw(name: str, path: Path) -> None:
+    """Training loss and score over epochs of the rows in `DRAWN`, a line for each part."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    colours = dict(zip(DRAWN, ("#c1272d", "#d98c2b", "#5b8c3a", "#1f5fa8"), strict=True))
+    for row, runs in kept_runs(name).items():
+        for number, run in enumerate(runs.values() if row in colours else ()):
+            for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
+                label = ROWS[row][0].replace("`", "").replace("… ", "paper, but ") if not number else None
+                epochs = np.arange(1, len(run[key]) + 1)
+                panel.plot(epochs, scale * np.array(run[key]), color=colours[row], lw=1.2, label=label)
+    for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):
+        panel.set(xlabel="epoch", title=title)
+        panel.grid(alpha=0.3)
+    panels[0].set_yscale("log")
+    panels[1].legend(fontsize=7)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", help="of the training runs, outside the checkout")
+    parser.add_argument("--data", type=Path, help="the folder that holds the benchmark sets")
+    parser.add_argument("--set", choices=SETS, default="shrec11")
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=["paper", "reproduce"])
+    parser.add_argument("--parts", nargs="+", help="all by default")
+    options = parser.parse_args()
+    if options.folder is not None:
+        if options.data is None:
+            parser.error("--data is missing: the folder that holds shrec11, human_seg, …")
+        for part in options.parts or SETS[options.set].parts:
+            for row in options.rows:
+                one(options.folder, options.data, options.set, row, part)
+    page = DOCS / "reproducing.md"
+    for name in SETS:
+        if kept_runs(name):
+            fill_table(page, name, table(name))
+    if kept_runs("shrec11"):
+        draw("shrec11", DOCS / "figures" / "reproducing.png")
+
+
+if __name__ == "__main__":
+    main()

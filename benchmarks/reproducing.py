@@ -1,11 +1,11 @@
-"""Does the published recipe reproduce? The presets `paper` and `reproduce` to their end, and what lies between.
+"""Does the published recipe reproduce? The presets `paper` and `reproduce`, and what lies between them.
 
-    python benchmarks/reproducing.py FOLDER --data BENCHMARKS --set shrec11 --rows paper reproduce --parts 0 1 2
+    python benchmarks/reproducing.py FOLDER --data SETS --set shrec11 --rows paper reproduce --parts 0 1 2
     python benchmarks/reproducing.py                           # writes the tables and the curves again
 
-FOLDER keeps the training runs; what is interrupted goes on when it is started again. BENCHMARKS holds the sets as
-docs/data.md lays them out. A part is a random split and seed (SHREC'11), or what is held out (bodies, FAUST). What
-is measured is kept in `benchmarks/results/reproducing`, with the loss and score of every epoch.
+FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
+docs/data.md lays them out. A part is a random split and seed (SHREC'11), or what is held out (bodies, FAUST).
+What is measured is kept in `benchmarks/results/reproducing`, with the loss and score of every epoch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from pages import DOCS, fill_table
 from training_runs import train_once
 
 RESULT = Path(__file__).parent / "results" / "reproducing"
-SCHEDULE = "--optimiser adamw --weight-decay 0.0001 --schedule one_cycle --learning-rate 0.005 --clip 1 --average 0.99"
+ADAMW = "--optimiser adamw --weight-decay 0.0001 --clip 1 --average 0.99"
+SCHEDULE = f"{ADAMW} --schedule one_cycle --learning-rate 0.005"
 
 
 @dataclass(frozen=True)

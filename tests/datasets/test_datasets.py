@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, base, open_dataset
 from fieldconv.datasets.base import Matches, find_matches, fingerprint, near_samples
-from fieldconv.datasets.copies import Origin, damaged_truth
+from fieldconv.datasets.copies import Origin, damaged_truth, read_damaged
 from fieldconv.folders.collection import Sample
 from fieldconv.geometry import damage
 from fieldconv.geometry.mesh import Mesh
@@ -318,6 +318,24 @@ def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatc
     monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
     again = make(spheres)[[1]].damaged(1)
     assert torch.equal(again[0].x, other[1].x)
+
+
+@pytest.mark.parametrize(("samples", "fewest"), [(None, 642), (100, 100), (40, 40)])
+def test_damaged_copies_are_no_sparser_than_what_predictions_are_made_on(samples, fewest):
+    sphere = Mesh(*icosphere(3))  # 642 vertices
+    labels = (sphere.vertices[:, 2] > 0).astype(np.int64)
+    subdivided = 0
+    for seed in range(20):
+        done = damage.damaged(sphere, [seed, 0])
+        found = read_damaged(lambda: Sample(sphere, labels), "segmentation", seed, 0, 1.0, samples, "")
+        assert len(found.mesh.vertices) >= 0.7 * fewest  # on a sphere, splitting stops a little early
+        assert np.isclose(found.mesh.area, done.mesh.area)  # the same surface
+        sparse = len(done.mesh.vertices) < 0.8 * fewest
+        assert sparse == (len(found.mesh.vertices) > len(done.mesh.vertices))
+        height = found.mesh.vertices[:, 2]
+        assert (found.target == (height > 0))[abs(height) > 0.4].mean() > 0.95  # truth is carried along
+        subdivided += sparse
+    assert (subdivided > 3) == (samples is None)  # a copy never has fewer than 100 vertices
 
 
 def test_truth_between_damaged_meshes_is_that_between_the_places_they_came_from():

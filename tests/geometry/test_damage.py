@@ -60,6 +60,7 @@ ON_THE_SURFACE = {
     "uneven": lambda mesh: damage.remeshed(mesh, rng(), uneven=1.0),
     "coarse": lambda mesh: damage.remeshed(mesh, rng(), len(mesh.vertices) // 3),
     "decimated": lambda mesh: damage.decimated(mesh, len(mesh.vertices) // 2),
+    "refined": lambda mesh: damage.refined(mesh, 3 * len(mesh.vertices)),
     "twice": lambda mesh: (one := damage.cut(mesh, rng())).then(damage.remeshed(one.mesh, rng(), 300)),
 }
 

@@ -207,9 +207,10 @@ class SurfaceDataset(Dataset[Any]):
 
     def _damaging(self, seed: int, strength: float) -> Callable[[int, Item], Item]:
         version = damage_version()
+        samples = self.pre_transform.settings.samples if type(self.pre_transform) is ToSurface else None
 
         def other(number: int, item: Item) -> Item:
-            read = partial(read_damaged, item.read, self.task, seed, number, strength, version)
+            read = partial(read_damaged, item.read, self.task, seed, number, strength, samples, version)
             return replace(item, read=read)
 
         return other

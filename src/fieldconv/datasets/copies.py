@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fieldconv.folders.collection import Ints, Sample, fill_geodesically, first_preimage
-from fieldconv.geometry.damage import Damaged, damaged
+from fieldconv.geometry.damage import Damaged, damaged, refined
 from fieldconv.geometry.reshape import reshaped
+from fieldconv.surface.parts import SPARSE
+from fieldconv.surface.settings import SPARSER
 from fieldconv.tasks import task_named
 
 FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is farther away has none
@@ -32,11 +34,24 @@ def read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: 
 
 
 def read_damaged(
-    read: Callable[[], Sample], task: str, seed: int, number: int, strength: float, version: str
+    read: Callable[[], Sample],
+    task: str,
+    seed: int,
+    number: int,
+    strength: float,
+    samples: int | None,
+    version: str,
 ) -> Sample:
-    """Return a damaged mesh and its target; ``version`` only says which code made it, for what is kept."""
+    """Return a damaged mesh and its target.
+
+    One that is too sparse for ``samples`` samples, or for as many as the mesh has vertices, is subdivided, as
+    it would be for a prediction. ``version`` only says which code made it, for what is kept.
+    """
     sample, kind = read(), task_named(task)
     done = damaged(sample.mesh, [seed, number], strength)
+    count = len(sample.mesh.vertices)
+    if len(done.mesh.vertices) < SPARSER * min(count, samples or count):
+        done = done.then(refined(done.mesh, SPARSE * samples if samples else count))
     target = Origin(sample, done) if kind.paired else kind.carried(sample.target, sample.mesh, done)
     return Sample(done.mesh, target)
 
@@ -63,6 +78,6 @@ def _new_vertices(origin: Origin) -> Ints:
 def damage_version() -> str:
     """Return a name for how meshes are damaged: another one when the code changes."""
     folder = files("fieldconv.geometry")
-    names = ("damage", "halfedge", "lattice", "remesh", "topology", "voxels")
+    names = ("bridge", "damage", "halfedge", "lattice", "remesh", "subdivide", "topology", "voxels")
     text = b"".join(folder.joinpath(f"{name}.py").read_bytes() for name in names)
     return hashlib.sha256(text).hexdigest()[:16]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import dijkstra
 
 from .bridge import bridged, facing_pairs
@@ -22,6 +22,7 @@ from .geodesics import tangent_frames
 from .halfedge import collapse_edges, edge_ratios, flip_edges, make_net, net_arrays, net_vertices
 from .mesh import Mesh
 from .remesh import EQUILATERAL, even_size, remesh, unevenness
+from .subdivide import subdivision
 from .topology import (
     Floats,
     Ints,
@@ -47,6 +48,7 @@ __all__ = [
     "joined",
     "missing",
     "noise",
+    "refined",
     "remeshed",
     "smoothed",
     "undamaged",
@@ -326,6 +328,23 @@ def remeshed(
     """
     density = unevenness(mesh.vertices, rng, uneven) if uneven else None
     return Damaged(*remesh(mesh, vertices or len(mesh.vertices), rng, density=density))
+
+
+def refined(mesh: Mesh, vertices: int) -> Damaged:
+    """Return the same surface with more vertices, see `fieldconv.geometry.subdivide.subdivided`.
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+    >>> fine = refined(triangle, 12)
+    >>> len(fine.mesh.vertices) > 6, np.allclose(fine.carry(triangle.vertices), fine.mesh.vertices)
+    (True, True)
+    """
+    fine, parents = subdivision(mesh, vertices)
+    origin = undamaged(mesh).origin
+    for _, ends in parents:
+        origin = vstack([origin, 0.5 * (origin[ends[:, 0]] + origin[ends[:, 1]])], "csr")
+    return Damaged(fine, csr_array(origin))
 
 
 def decimated(mesh: Mesh, vertices: int) -> Damaged:

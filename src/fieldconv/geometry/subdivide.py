@@ -34,8 +34,28 @@ def subdivided(mesh: Mesh, vertices: int) -> Resampled:
     >>> 60 < len(fine.mesh.vertices) <= 150, round(fine.mesh.area, 12), fine.vertex_map.tolist()
     (True, 1.0, [0, 1, 2, 3])
     """
+    fine, parents = subdivision(mesh, vertices)
+    count = len(mesh.vertices)
+    nearest = np.arange(len(fine.vertices))
+    for first, ends in parents:
+        nearest[first : first + len(ends)] = nearest[ends[:, 0]]
+    return Resampled(fine, np.arange(count), nearest)
+
+
+def subdivision(mesh: Mesh, vertices: int) -> tuple[Mesh, list[tuple[int, Ints]]]:
+    """Return the finer mesh of `subdivided`, and of each round its first new vertex and the edges it split.
+
+    New vertices are the middles of these edges (n, 2), whose ends were there before.
+
+    Examples
+    --------
+    >>> edge = Mesh([[0, 0, 0], [4, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    >>> fine, parents = subdivision(edge, 6)
+    >>> fine.vertices[3].tolist(), parents[0][0], parents[0][1].tolist()
+    ([2.0, 0.5, 0.0], 3, [[1, 2], [0, 1]])
+    """
     points, faces, count = mesh.vertices, mesh.faces, len(mesh.vertices)
-    nearest = np.arange(count)
+    parents: list[tuple[int, Ints]] = []
     longest = 1.4 * float(np.sqrt(2 / np.sqrt(3) * mesh.area / max(vertices, 1)))
     for _ in range(ROUNDS):
         room = vertices + vertices // 2 - len(points)
@@ -50,11 +70,9 @@ def subdivided(mesh: Mesh, vertices: int) -> Resampled:
         middle = np.full(len(edges), -1)
         middle[chosen] = len(points) + np.arange(len(chosen))
         faces = _split(points, faces, middle[of_face])
+        parents.append((len(points), edges[chosen]))
         points = np.concatenate([points, points[edges[chosen]].mean(axis=1)])
-        nearest = np.concatenate([nearest, nearest[edges[chosen, 0]]])
-    if len(points) == count:
-        return Resampled(mesh, np.arange(count), np.arange(count))
-    return Resampled(Mesh(points, faces, mesh.name), np.arange(count), nearest)
+    return (Mesh(points, faces, mesh.name) if parents else mesh), parents
 
 
 def _edges(faces: Ints, count: int) -> tuple[Ints, Ints]:

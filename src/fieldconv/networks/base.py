@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count, checked
-from fieldconv.surface.settings import FEATURES, SurfaceSettings
+from fieldconv.surface.settings import FEATURES, SPARSER, SurfaceSettings
 
 if TYPE_CHECKING:
     from fieldconv.geometry.mesh import Mesh
@@ -22,7 +22,6 @@ OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
 DENSER = 1.5  # times the samples of training shapes are still like them
-SPARSER = 0.8  # times as many, too
 
 DEEP, DEEPEST = ("blocks", "layers", "depth"), 1000  # fields that say how many layers there are
 

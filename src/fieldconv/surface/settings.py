@@ -14,6 +14,7 @@ FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1, "
 TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
 
+SPARSER = 0.8  # times the samples learnt from are still like them; meshes with fewer vertices are subdivided
 LARGEST = 1e6  # radius: no two points of a surface of unit area that can be measured are so far apart
 
 

@@ -93,6 +93,7 @@ ROWS = {
         f"--preset paper {SCHEDULE} --label-smoothing 0.2",
     ),
     "reproduce": ("`reproduce`", "--preset reproduce"),
+    "reproduce-60": ("… 60 epochs", "--preset reproduce --epochs 60"),
     "default": ("`default`", "--preset default"),
 }
 DRAWN = ("paper", "paper-slow", "paper-schedule", "reproduce")

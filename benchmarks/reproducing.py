@@ -94,6 +94,10 @@ ROWS = {
     ),
     "reproduce": ("`reproduce`", "--preset reproduce"),
     "reproduce-60": ("… 60 epochs", "--preset reproduce --epochs 60"),
+    "reproduce-stretch": ("… axes stretched by up to 15 %", "--preset reproduce --stretch 0.15"),
+    "reproduce-lift": ("… lifted to 32 channels", "--preset reproduce --lift-channels 32"),
+    "reproduce-scaled": ("… positions scaled for each shape", "--preset reproduce --input-scale unit"),
+    "reproduce-plain": ("… no bias for each class", "--preset reproduce --no-class-bias"),
     "default": ("`default`", "--preset default"),
 }
 DRAWN = ("paper", "paper-slow", "paper-schedule", "reproduce")

@@ -89,22 +89,22 @@ def _unread(stream: TextIO) -> bool:
         return error.errno in NO_READER
 
 
-def _command(words: list[str]) -> int:
+def _command(arguments: list[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):  # letters that a pipe's encoding lacks become "?"
         sys.stdout.reconfigure(errors="replace")
-    if not words or words[0] in ("-h", "--help"):
+    if not arguments or arguments[0] in ("-h", "--help"):
         print(_help())
-        return 0 if words else 2
-    if words[0] == "--version":
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
         print(f"fieldconv {__version__}")
         return 0
-    name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), None)
+    name = next((" ".join(arguments[:n]) for n in (2, 1) if " ".join(arguments[:n]) in COMMANDS), None)
     if name is None:
-        return _unknown(words)
-    return _run(name, words[len(name.split()) :])
+        return _unknown(arguments)
+    return _run(name, arguments[len(name.split()) :])
 
 
-def _run(name: str, words: list[str]) -> int:
+def _run(name: str, arguments: list[str]) -> int:
     from fieldconv.commands.startup import start_quickly
     from fieldconv.commands.usage import read_arguments
 
@@ -116,8 +116,8 @@ def _run(name: str, words: list[str]) -> int:
     try:
         # Some commands have options that depend on what else is on the line.
         build = getattr(home, f"{function}_for", None)
-        command = build(words) if build is not None else getattr(home, function)
-        ready = read_arguments(command, words, f"fieldconv {name}")
+        command = build(arguments) if build is not None else getattr(home, function)
+        ready = read_arguments(command, arguments, f"fieldconv {name}")
     except ValueError as error:
         print(f"fieldconv: {_one_line(error)}", file=sys.stderr)
         return 2
@@ -164,18 +164,18 @@ def _plain(error: Exception) -> str:
     return str(error)
 
 
-def _unknown(words: list[str]) -> int:
+def _unknown(arguments: list[str]) -> int:
     tops = sorted({name.split()[0] for name in COMMANDS})
-    group = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
     if group:
-        if words[1:2] in (["-h"], ["--help"]):
+        if arguments[1:2] in (["-h"], ["--help"]):
             print("\n".join(["commands:", *_rows(group)]))
             return 0
         print(f"fieldconv: say which: {', '.join(group)}", file=sys.stderr)
         return 2
-    near = difflib.get_close_matches(words[0], tops, 1)
+    near = difflib.get_close_matches(arguments[0], tops, 1)
     hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(tops)}"
-    print(f"fieldconv: there is no command {words[0]!r}; {hint}", file=sys.stderr)
+    print(f"fieldconv: there is no command {arguments[0]!r}; {hint}", file=sys.stderr)
     return 2
 
 

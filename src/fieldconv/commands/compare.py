@@ -10,7 +10,7 @@ from fieldconv.commands.options import given, group_of, options_of
 from fieldconv.commands.results import printed_warnings
 
 
-def compare_for(words: list[str]) -> Callable[..., int]:
+def compare_for(arguments: list[str]) -> Callable[..., int]:
     """Return the command, whose options for the data are the fields of `DataSource`."""
     from fieldconv.datasets.source import DataSource
 
@@ -58,9 +58,11 @@ def compare_for(words: list[str]) -> Callable[..., int]:
         from rich.console import Console
         from rich.table import Table
 
+        from fieldconv import keep_freed_memory
         from fieldconv.training.comparison import compare as run
 
-        changes = given(words, data_)
+        keep_freed_memory()
+        changes = given(arguments, data_)
         more = {"features": features, "samples": samples, "threads": threads}
         changes |= {key: value for key, value in more.items() if value is not None}
         with printed_warnings():

@@ -11,7 +11,7 @@ from fieldconv.commands.options import Run, given, group_of, options_of
 from fieldconv.commands.results import print_metrics, printed_warnings
 
 
-def evaluate_for(words: list[str]) -> Callable[..., int]:
+def evaluate_for(arguments: list[str]) -> Callable[..., int]:
     """Return the command, whose options for the data are the fields of `DataSource`."""
     from fieldconv.datasets.source import DataSource
 
@@ -40,7 +40,9 @@ def evaluate_for(words: list[str]) -> Callable[..., int]:
             out: Folder for the results; RUN if not given, which takes only results of its own test part.
             data_: Where the meshes come from; without --data, options not given are those of the run.
         """
-        return _evaluate(run, given(words, data_), part=part, rotations=rotations, samples=samples, out=out)
+        return _evaluate(
+            run, given(arguments, data_), part=part, rotations=rotations, samples=samples, out=out
+        )
 
     evaluate.__annotations__["data_"] = group_of(data_options, "data")
     return evaluate

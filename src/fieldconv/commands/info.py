@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldconv._duration import duration
 from fieldconv.commands.options import Meshes
+from fieldconv.geometry.discs import RADIUS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ SECONDS = 4e-6  # for a pair of neighbours
 BYTES = 110
 
 
-def info(mesh: Meshes, /, radius: float = 0.2) -> int:
+def info(mesh: Meshes, /, radius: float = RADIUS) -> int:
     """Show what is in a mesh, what is wrong with it, and what preparing all its vertices would take.
 
     Args:

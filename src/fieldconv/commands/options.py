@@ -51,7 +51,8 @@ def options_of(
         differing = [f"{preset} {_shown(own[name])}" for preset, own in (others or {}).items()
                      if own[name] != values[name]]  # fmt: skip
         text = texts.get(name, "") + (f" [{', '.join(differing)}]" if differing else "")
-        made.append((name, Annotated[type_, tyro.conf.arg(help=text)], field(default=values[name])))
+        default = field(default=_rounded(values[name]))  # for the help alone, see `given`
+        made.append((name, Annotated[type_, tyro.conf.arg(help=text)], default))
     return make_dataclass(title, made, frozen=True, kw_only=True)
 
 
@@ -70,7 +71,7 @@ def help_texts(kind: type[Any]) -> dict[str, str]:
     }
 
 
-def given(words: Sequence[str], options: Any) -> dict[str, Any]:
+def given(arguments: Sequence[str], options: Any) -> dict[str, Any]:
     """Return those fields of parsed options that were named on the command line.
 
     Examples
@@ -79,11 +80,11 @@ def given(words: Sequence[str], options: Any) -> dict[str, Any]:
     >>> given(["--epochs", "3", "--no-rotate"], SimpleNamespace(epochs=3, rotate=False, seed=0))
     {'epochs': 3, 'rotate': False}
     """
-    named = {word[2:].split("=")[0].replace("-", "_") for word in words if word.startswith("--")}
+    named = {word[2:].split("=")[0].replace("-", "_") for word in arguments if word.startswith("--")}
     return {name: value for name, value in vars(options).items() if name in named or f"no_{name}" in named}
 
 
-def value_of(words: Sequence[str], option: str, otherwise: str) -> str:
+def value_of(arguments: Sequence[str], option: str, otherwise: str) -> str:
     """Return the value of an option before the line is parsed as a whole.
 
     Examples
@@ -91,13 +92,17 @@ def value_of(words: Sequence[str], option: str, otherwise: str) -> str:
     >>> value_of(["--preset=paper"], "--preset", "default"), value_of([], "--preset", "default")
     ('paper', 'default')
     """
-    for place, word in enumerate(words):
+    for place, word in enumerate(arguments):
         if word.startswith(f"{option}="):
             return word.split("=", 1)[1]
-        if word == option and place + 1 < len(words):
-            return words[place + 1]
+        if word == option and place + 1 < len(arguments):
+            return arguments[place + 1]
     return otherwise
 
 
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    return " ".join(map(str, value)) if isinstance(value, tuple | list) else str(_rounded(value))

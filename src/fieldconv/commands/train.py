@@ -34,7 +34,7 @@ examples:
 """
 
 
-def train_for(words: list[str]) -> Callable[..., int]:
+def train_for(arguments: list[str]) -> Callable[..., int]:
     """Return the command for a task and network, so that --help shows their settings in groups."""
     from fieldconv.datasets.source import DataSource
     from fieldconv.networks import network_named
@@ -42,18 +42,20 @@ def train_for(words: list[str]) -> Callable[..., int]:
     from fieldconv.tasks import task_named, task_names
     from fieldconv.training.settings import NETWORK, Machine, RunSettings
 
-    named = [word for word in words if word in task_names()] or [w for w in words[:1] if w[:1] != "-"]
+    named = [word for word in arguments if word in task_names()] or [w for w in arguments[:1] if w[:1] != "-"]
     chosen = next(iter(named), None)
     if chosen is None:
         print(_overview())
-        sys.exit(0 if {"-h", "--help"} & set(words) else 2)
+        sys.exit(0 if {"-h", "--help"} & set(arguments) else 2)
     task = task_named(chosen)
-    network = value_of(words, "--network", NETWORK)
-    preset = value_of(words, "--preset", "default")
+    network = value_of(arguments, "--network", NETWORK)
+    preset = value_of(arguments, "--preset", "default")
     config = network_named(network).Config
 
+    data = {"data": value_of(arguments, "--data", "") or None}  # without any, radii are those for creatures
+
     def values(name: str) -> dict[str, dict[str, Any]]:
-        settings = RunSettings.assemble(task.name, preset=name, network=network)
+        settings = RunSettings.assemble(task.name, preset=name, network=network, changes=data)
         return {"recipe": settings.training.to_dict(), "network": vars(settings.network)}
 
     task.preset(preset)  # raises if there is none
@@ -92,9 +94,9 @@ def train_for(words: list[str]) -> Callable[..., int]:
     ) -> int:
         """Train a network, measure it on the test part, and write all of it to a folder.
 
-        Without --data it learns from embedded creatures. Every setting of a preset can be changed by the
-        option of its name; values in brackets are those of other presets. A second run with the same
-        settings and seed gives the same network.
+        Without --data it learns from embedded creatures, and the radius shown is for them. Every setting of
+        a preset can be changed by the option of its name; values in brackets are those of other presets. A
+        second run with the same settings and seed gives the same network.
 
         $ fieldconv train segmentation --out RUN
         $ fieldconv train classification --data MESHES --preset paper --epochs 10 --out RUN
@@ -108,7 +110,8 @@ def train_for(words: list[str]) -> Callable[..., int]:
             network: The network to train; `fieldconv train` lists them.
             finetune: Begin with the weights of this run, or of one that `fieldconv models` lists; the last
                 layer starts anew if the classes differ.
-            preset: The paper's settings, the best measured ones, or a tiny network for trying.
+            preset: The paper's text (paper), what reaches its numbers (reproduce), the best measured settings
+                (default), those for damaged meshes (scans), or a tiny network for trying (tiny).
             config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
             resume: Go on where the run in --out stopped, with its settings; results are as in one go.
             data_: Where the meshes come from.
@@ -118,9 +121,9 @@ def train_for(words: list[str]) -> Callable[..., int]:
         """
         changes: dict[str, Any] = {}
         for options in (data_, recipe_, network_, machine_):
-            changes |= given(words, options)
+            changes |= given(arguments, options)
         named = {"--network": network, "--preset": preset}
-        chosen = {option: value for option, value in named.items() if value_of(words, option, "")}
+        chosen = {option: value for option, value in named.items() if value_of(arguments, option, "")}
         return run(
             task,
             out,

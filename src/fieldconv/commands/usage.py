@@ -18,7 +18,7 @@ class UsageError(ValueError):
     """Arguments that a command does not take; the message says what it takes instead."""
 
 
-def read_arguments(command: Callable[..., Any], words: Sequence[str], program: str) -> Callable[[], Any]:
+def read_arguments(command: Callable[..., Any], arguments: Sequence[str], program: str) -> Callable[[], Any]:
     """Return the command with its arguments, ready to be called.
 
     Raises
@@ -34,22 +34,22 @@ def read_arguments(command: Callable[..., Any], words: Sequence[str], program: s
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            ready: Callable[[], Any] = tyro.cli(later, args=list(words), prog=program)
+            ready: Callable[[], Any] = tyro.cli(later, args=list(arguments), prog=program)
     except SystemExit as end:
         if end.code in (0, None) or not said.getvalue():  # help was asked for
             raise
-        problem = _misspelt(later, words) or one_line(said.getvalue())
+        problem = _misspelt(later, arguments) or one_line(said.getvalue())
         raise UsageError(f"{problem} (`{program} --help` lists all)") from None
     # Some versions of tyro take such a word for a value.
-    unknown = [word for word in _before_dashes(words) if _is_single(word) and word != "-h"]
+    unknown = [word for word in _before_dashes(arguments) if _is_single(word) and word != "-h"]
     if unknown:
         raise UsageError(f"there is no option {unknown[0]} (`{program} --help` lists all)")
     return ready
 
 
-def _before_dashes(words: Sequence[str]) -> list[str]:
-    """Return the words up to "--", after which all are values."""
-    return list(itertools.takewhile(lambda word: word != "--", words))
+def _before_dashes(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments up to "--", after which all are values."""
+    return list(itertools.takewhile(lambda word: word != "--", arguments))
 
 
 def _is_single(word: str) -> bool:
@@ -57,13 +57,13 @@ def _is_single(word: str) -> bool:
     return len(word) == 2 and word[0] == "-" and word[1].isalpha()
 
 
-def _misspelt(command: Callable[..., Any], words: Sequence[str]) -> str | None:
+def _misspelt(command: Callable[..., Any], arguments: Sequence[str]) -> str | None:
     """Return what is wrong with the first option that does not exist, which tyro may leave unsaid."""
     shown = io.StringIO()
     with redirect_stdout(shown), suppress(SystemExit):
         tyro.cli(command, args=["--help"])
     known = {"-h", *re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue())}
-    for word in _before_dashes(words):
+    for word in _before_dashes(arguments):
         option = word.split("=")[0].replace("_", "-")
         if (option.startswith("--") or _is_single(word)) and option not in known:
             near = difflib.get_close_matches(option, sorted(known), 1, cutoff=0.7)

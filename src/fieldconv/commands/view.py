@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fieldconv.commands.options import Meshes
 from fieldconv.commands.results import check_place
+from fieldconv.geometry.discs import RADIUS
 
 if TYPE_CHECKING:
     from fieldconv.geometry.mesh import Mesh
@@ -25,7 +26,7 @@ def view(
     map: Files = (),
     error: Files = (),
     disc: int | None = None,
-    radius: float = 0.2,
+    radius: float = RADIUS,
     run: Path | None = None,
     up: Axis | None = None,
     out: Path | None = None,

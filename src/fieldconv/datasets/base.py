@@ -147,6 +147,25 @@ class SurfaceDataset(Dataset[Any]):
         """Return the original mesh of an element, or the two meshes of a pair."""
         return tuple(self._items[part].read().mesh for part in self._parts(self._indices[index]))
 
+    def shapes(self) -> list[int]:
+        """Return the numbers of the shapes that elements are made of; those of pairs once each, ascending."""
+        if not self._task.paired:
+            return list(self._indices)
+        return sorted({part for i in self._indices for part in self._parts(i)})
+
+    def pairs(self) -> list[Pair]:
+        """Return the pair of each element, whose scene and model are numbers of shapes; none of others."""
+        return [self._pairs[i] for i in self._indices] if self._task.paired else []
+
+    def item(self, number: int) -> Item:
+        """Return how a shape is called and read, by its number."""
+        return self._items[number]
+
+    def surface(self, number: int) -> Surface:
+        """Return a shape as it was prepared, with its target, by its number."""
+        kept = self._surfaces[number]
+        return copy.copy(kept) if kept is not None else self._prepare(self._items[number])
+
     def __len__(self) -> int:
         return len(self._indices)
 
@@ -225,8 +244,7 @@ class SurfaceDataset(Dataset[Any]):
         """The same elements of changed items, prepared anew."""
         used = sorted({part for i in self._indices for part in self._parts(i)})
         place = {part: number for number, part in enumerate(used)}
-        paired = self._task.paired
-        pairs = [change_pair(self._pairs[i]) for i in self._indices] if paired else []
+        pairs = [change_pair(pair) for pair in self.pairs()]
         remade = copy.copy(self)  # of the same class
         SurfaceDataset.__init__(
             remade,
@@ -245,7 +263,7 @@ class SurfaceDataset(Dataset[Any]):
             ball=self.ball,
             memory=memory,
         )
-        return remade if paired else remade._subset([place[i] for i in self._indices])
+        return remade if self._task.paired else remade._subset([place[i] for i in self._indices])
 
     def shuffle(self: Own, seed: int = 0) -> Own:
         """Return the same elements in an order drawn by the seed."""
@@ -263,12 +281,8 @@ class SurfaceDataset(Dataset[Any]):
         return self._pairs[position].scene, self._pairs[position].model
 
     def _transformed(self, item: int) -> Surface:
-        surface = self._surface(item)
+        surface = self.surface(item)
         return self.transform(surface) if self.transform is not None else surface
-
-    def _surface(self, item: int) -> Surface:
-        kept = self._surfaces[item]
-        return copy.copy(kept) if kept is not None else self._prepare(self._items[item])
 
     # Made once
 
@@ -352,7 +366,7 @@ class SurfaceDataset(Dataset[Any]):
 
         @lru_cache(maxsize=16)  # a shape is in many pairs
         def near(shape: int) -> csr_array:
-            return near_samples(self._surface(shape), self._read(self._items[shape]).mesh, self.ball)
+            return near_samples(self.surface(shape), self._read(self._items[shape]).mesh, self.ball)
 
         def match(pair: Pair) -> Matches:
             items = self._items[pair.scene], self._items[pair.model]
@@ -366,7 +380,7 @@ class SurfaceDataset(Dataset[Any]):
             if found is not None:
                 return Matches(**found)
             scene, model = (self._read(item) for item in items)
-            surfaces = self._surface(pair.scene), self._surface(pair.model)
+            surfaces = self.surface(pair.scene), self.surface(pair.model)
             truth = pair.truth(scene, model)
             matches = find_matches(*surfaces, near(pair.model), truth, near(pair.scene))
             if self._store is not None and key is not None:

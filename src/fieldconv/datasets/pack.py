@@ -65,25 +65,23 @@ class Packer:
     def add(self, part: str, data: SurfaceDataset) -> None:
         """Write the part "train" or "test"; a surface at a time is in memory, besides what the data holds."""
         self._describe(data)
-        paired = data._task.paired
-        used = sorted({p for i in data._indices for p in data._parts(i)}) if paired else data._indices
-        number = {item: place for place, item in enumerate(used)}
-        pairs = [data._pairs[i] for i in data._indices] if paired else []
+        used = data.shapes()
+        place_of = {number: place for place, number in enumerate(used)}
         with _Files(self.folder, part, self.size) as files:
             items = []
-            for item in followed(used, f"Packing {part}", total=len(used)):
-                name, group = data._items[item].name, data._items[item].group
-                surface = files.add(f"{part}/{name}/surface", surface_tensors(data, item))
-                mesh = files.add(f"{part}/{name}/mesh", sample_tensors(data._items[item].read()))
-                items.append([name, group, surface, mesh])
+            for number in followed(used, f"Packing {part}", total=len(used)):
+                item = data.item(number)
+                surface = files.add(f"{part}/{item.name}/surface", surface_tensors(data, number))
+                mesh = files.add(f"{part}/{item.name}/mesh", sample_tensors(item.read()))
+                items.append([item.name, item.group, surface, mesh])
             rows = []
-            for place, pair in enumerate(pairs):
-                scene, model = (data._items[item].read() for item in (pair.scene, pair.model))
+            for place, pair in enumerate(data.pairs()):
+                scene, model = (data.item(number).read() for number in (pair.scene, pair.model))
                 truth = torch.from_numpy(pair.truth(scene, model))
                 rows.append(
                     [
-                        number[pair.scene],
-                        number[pair.model],
+                        place_of[pair.scene],
+                        place_of[pair.model],
                         pair.group,
                         files.add(f"{part}/{place}/truth", {"truth": truth}),
                     ]
@@ -92,15 +90,15 @@ class Packer:
 
     def add_copies(self, data: SurfaceDataset, kind: str, seed: int, strength: float) -> None:
         """Write copies of the part "train", reshaped or damaged, for `SurfaceDataset.reshaped` to find."""
-        if data._task.paired:
+        if data.pairs():
             raise ValueError("copies of pairs cannot be packed; they are made when they are needed")
         part = f"train-{copy_name(kind, seed, strength)}"
         copies: SurfaceDataset = getattr(data, kind)(seed, strength)
         with _Files(self.folder, part, self.size) as files:
             items = []
-            for item in followed(copies._indices, f"Packing {part}", total=len(copies)):
-                name = copies._items[item].name
-                place = files.add(f"{part}/{name}/surface", surface_tensors(copies, item))
+            for number in followed(copies.shapes(), f"Packing {part}", total=len(copies)):
+                name = copies.item(number).name
+                place = files.add(f"{part}/{name}/surface", surface_tensors(copies, number))
                 items.append([name, "", place])
         self._finish_set(part, files, items, [])
 
@@ -133,9 +131,9 @@ class Packer:
         self.files += len(files.names)
 
 
-def surface_tensors(data: SurfaceDataset, item: int) -> dict[str, Tensor]:
-    """Return the tensors of a surface with its target."""
-    kept = data._surface(item).to_dict()
+def surface_tensors(data: SurfaceDataset, number: int) -> dict[str, Tensor]:
+    """Return the tensors of a shape's surface, with its target."""
+    kept = data.surface(number).to_dict()
     return {name: value for name, value in kept.items() if isinstance(value, Tensor)}
 
 

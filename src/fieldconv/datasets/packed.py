@@ -252,7 +252,7 @@ class PackedDataset(SurfaceDataset):
     def _copies(self: Own, name: str, change: Callable[[int, Item], Item]) -> Own | None:
         this: Any = self
         part = f"{this._set}-{name}"
-        if not this._places or part not in this._packed.sets or this._task.paired:
+        if not this._places or part not in this._packed.sets or this.pairs():
             return None
         made: Any = copy.copy(this)
         rows, _, place = _read_set(this._packed, part)
@@ -283,13 +283,13 @@ class PackedDataset(SurfaceDataset):
             return [None] * len(collection.items)
         return super()._prepare_all(collection, progress, memory)
 
-    def _surface(self, item: int) -> Surface:
-        kept = self._surfaces[item]
+    def surface(self, number: int) -> Surface:
+        kept = self._surfaces[number]
         if kept is None and self._places and self._room[0] > 0:
-            kept = self._surfaces[item] = self._prepare(self._items[item])
+            kept = self._surfaces[number] = self._prepare(self._items[number])
             size = sum(value.nbytes for value in kept.to_dict().values() if isinstance(value, Tensor))
             self._room[0] -= (1 + REMEMBERED) * size
-        return copy.copy(kept) if kept is not None else self._prepare(self._items[item])
+        return copy.copy(kept) if kept is not None else self._prepare(self._items[number])
 
     def _kept(self, item: Item) -> Surface | None:
         place, wanted = self._places.get(item.name), _settings(self.pre_transform)

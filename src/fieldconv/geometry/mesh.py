@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import meshcheck, meshfiles
+from .discs import RADIUS
 from .meshcheck import MeshReport
 from .meshfiles.common import MeshError, colours, fan
 
@@ -153,7 +154,7 @@ class Mesh:
         *,
         scalar: ArrayLike | dict[str, ArrayLike] | None = None,
         names: Sequence[str] = (),
-        radius: float = 0.2,
+        radius: float = RADIUS,
         up: str | None = None,
         height: int = 460,
     ) -> Display:

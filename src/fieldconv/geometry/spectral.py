@@ -26,6 +26,7 @@ from .pointcloud import triangulate
 
 Floats = NDArray[np.float64]
 
+RESOLVED = 128  # eigenfunctions that resolve the default times and energies of signatures
 DENSE = 3000  # vertices for which all eigenvalues can be found if some of those wanted are hard to find
 _EQUAL = 1e-5  # part by which eigenvalues may differ that are equal but for rounding of positions
 _ZERO = 1e-6  # an eigenvalue of a shape of unit area is taken for zero below this
@@ -77,7 +78,7 @@ class Eigenbasis(NamedTuple):
         return self._replace(values=self.values[:count], functions=self.functions[:, :count])
 
 
-def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
+def eigenbasis(shape: Mesh | ArrayLike, k: int = RESOLVED) -> Eigenbasis:
     """Return the lowest ``k`` eigenvalues and eigenfunctions of a mesh's or point cloud's Laplacian.
 
     Parameters
@@ -120,7 +121,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = 128) -> Eigenbasis:
 
 
 def heat_kernel_signature(
-    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = 128, times: ArrayLike | None = None
+    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = RESOLVED, times: ArrayLike | None = None
 ) -> Floats:
     """Return the heat that stays at each point, at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
 
@@ -134,7 +135,7 @@ def heat_kernel_signature(
     dims : int
         Number of times, logarithmically spaced from 0.005 to 0.5 (at unit area).
     k : int
-        Number of eigenfunctions; 128 resolve the default times.
+        Number of eigenfunctions.
     times : (dims,) float, optional
         Other times, at unit area.
 
@@ -156,7 +157,7 @@ def heat_kernel_signature(
 
 
 def local_heat(
-    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 8, *, k: int = 128, times: ArrayLike | None = None
+    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 8, *, k: int = RESOLVED, times: ArrayLike | None = None
 ) -> Floats:
     """Return the heat that stays at each point, compared with a plane: 4πt Σ e^{−λt} φ(x)², at short times.
 
@@ -170,7 +171,7 @@ def local_heat(
     dims : int
         Number of times, logarithmically spaced from 0.004 to 0.06 (at unit area).
     k : int
-        Number of eigenfunctions; 128 resolve the default times.
+        Number of eigenfunctions.
     times : (dims,) float, optional
         Other times, at unit area.
 
@@ -193,7 +194,11 @@ def local_heat(
 
 
 def wave_kernel_signature(
-    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = 128, energies: ArrayLike | None = None
+    shape: Mesh | ArrayLike | Eigenbasis,
+    dims: int = 16,
+    *,
+    k: int = RESOLVED,
+    energies: ArrayLike | None = None,
 ) -> Floats:
     """Return the probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Head = Literal["labels", "classification", "descriptors", "vectors"]
+PER_SHAPE: Head = "classification"
+"""The head whose outputs are for whole shapes; the name is that of its first task."""
 Preset = Literal["paper", "reproduce", "default", "scans", "tiny"]
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
@@ -80,6 +82,11 @@ class NetworkConfig:
         known = {field.name for field in fields(SurfaceSettings)}
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name in known}
         return SurfaceSettings(**own, operators=self.operators)
+
+    @property
+    def per_shape(self) -> bool:
+        """Whether outputs are for whole shapes, instead of for each sample."""
+        return self.head == PER_SHAPE
 
     @property
     def num_features(self) -> int:
@@ -326,7 +333,7 @@ class FeatureNetwork(Network):
         if self.config.head == "descriptors":
             return outputs, outputs
         seen = self.invariants(features)
-        return outputs, seen.mean(0) if self.config.head == "classification" else seen
+        return outputs, seen.mean(0) if self.config.per_shape else seen
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 NEIGHBOURS = 20
 """Nearest points, each point itself included."""
 SLOPE = 0.2
-"""Of the leaky ReLU, below zero."""
+"""Slope of the leaky ReLU below zero."""
+SAMPLES = 1024
+"""Samples of a mesh, in all presets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +56,9 @@ class DeltaConvConfig(NetworkConfig):
     network: ClassVar[str] = "deltaconv"
     operators: ClassVar[tuple[str, ...]] = ("delta",)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"samples": 1024},
-        "default": {"samples": 1024},
-        "tiny": {"samples": 1024, "width": 8, "layers": 3, "embedding": 32},
+        "paper": {"samples": SAMPLES},
+        "default": {"samples": SAMPLES},
+        "tiny": {"samples": SAMPLES, "width": 8, "layers": 3, "embedding": 32},
     }
 
     width: int = 128
@@ -150,7 +152,7 @@ class DeltaConvNet(ScalarNetwork):
             self.head = TangentLinear(config.width, config.outputs)
             return
         self.embedding = perceptron(every, config.embedding)
-        shapes = config.head == "classification"
+        shapes = config.per_shape
         hidden = (512, 256) if shapes else (256, 256)
         tail = [] if shapes else [nn.Linear(hidden[1], 128), nn.LeakyReLU(SLOPE)]
         self.head = nn.Sequential(
@@ -177,7 +179,7 @@ class DeltaConvNet(ScalarNetwork):
         """Return what the head for points receives; for "classification" the embedding of each point."""
         x = torch.cat(self.streams(surface)[0], 1)
         embedded: Tensor = self.embedding(x)
-        if self.config.head == "classification":
+        if self.config.per_shape:
             return embedded
         shape, _ = shape_of_samples(surface)
         return torch.cat([_maximum_per_shape(embedded, surface)[shape], x], 1)

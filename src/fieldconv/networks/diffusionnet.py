@@ -14,6 +14,7 @@ from fieldconv._checked import check_count
 from fieldconv.networks.base import NetworkConfig
 from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
 from fieldconv.nn.pooling import shape_of_samples
+from fieldconv.surface.settings import EIGENFUNCTIONS
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -55,7 +56,7 @@ class DiffusionNetConfig(NetworkConfig):
 
     width: int = 128
     blocks: int = 4
-    eigenfunctions: int = 128
+    eigenfunctions: int = EIGENFUNCTIONS
     gradients: bool = True
     dropout: float | None = None
 
@@ -127,7 +128,7 @@ class DiffusionNet(ScalarNetwork):
         super().__init__(config)
         dropout = config.dropout
         if dropout is None:
-            dropout = 0.0 if config.head == "classification" else 0.5
+            dropout = 0.0 if config.per_shape else 0.5
         self.first = nn.Linear(config.num_features, config.width)
         self.blocks = nn.ModuleList(
             DiffusionBlock(config.width, gradients=config.gradients, dropout=dropout)

@@ -337,7 +337,7 @@ class GEMCNN(FeatureNetwork):
             self.head = ScalarHead(
                 config.width,
                 config.outputs,
-                per_shape=config.head == "classification",
+                per_shape=config.per_shape,
                 hidden=config.dense,
                 dropout=config.dropout,
             )

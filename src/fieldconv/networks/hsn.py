@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.networks.base import FeatureNetwork, NetworkConfig
 from fieldconv.nn import ScalarHead, TangentLinear, TangentReLU
 from fieldconv.nn.initialise import init_perceptron, squared_shares
@@ -176,7 +177,7 @@ class HSNConfig(NetworkConfig):
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
     presets: ClassVar[dict[str, dict[str, object]]] = {"tiny": {"width": 4, "rings": 3, "blocks": 1}}
 
-    radius: float = 0.2
+    radius: float = RADIUS
     solver: Solver = "local"
     width: int = 16
     rings: int = 6
@@ -246,7 +247,7 @@ class HSN(FeatureNetwork):
 
     def __init__(self, config: HSNConfig) -> None:
         super().__init__(config)
-        width, rings, classifies = config.width, config.rings, config.head == "classification"
+        width, rings, classifies = config.width, config.rings, config.per_shape
         blocks = config.blocks or (1 if classifies else 2)
 
         def stack(channels: int, after: int, in_streams: int = STREAMS) -> nn.ModuleList:
@@ -270,7 +271,7 @@ class HSN(FeatureNetwork):
             channels = 2 * width if classifies else width
             directed = config.head == "vectors"
             self.conv = HarmonicConv(channels, config.outputs, rings=rings, offset=directed)
-            if config.head in ("labels", "classification"):
+            if config.head == "labels" or config.per_shape:
                 self.bias = nn.Parameter(torch.zeros(config.outputs))
 
     def features(self, surface: Any) -> Tensor:
@@ -282,7 +283,7 @@ class HSN(FeatureNetwork):
         level = coarse_level(surface)
         fine = _through(self.fine, torch.complex(x, torch.zeros_like(x))[None], surface)
         coarse = _through(self.coarse, pool(fine, surface), level)
-        if self.config.head == "classification":
+        if self.config.per_shape:
             return coarse
         coarse = _through(self.deep, coarse, level)
         return _through(self.last, torch.cat([unpool(coarse, surface), fine], -1), surface)
@@ -291,7 +292,7 @@ class HSN(FeatureNetwork):
         """Return what `forward` does, of the streams."""
         if self.dense is not None:
             return self.dense(self.invariants(features), surface)  # type: ignore[no-any-return]
-        classifies = self.config.head == "classification"
+        classifies = self.config.per_shape
         level = coarse_level(surface) if classifies else surface
         streams = self.conv(features, level)
         if self.config.head == "vectors":

@@ -21,6 +21,7 @@ from fieldconv.ops import Geometry, ring_radii
 from fieldconv.surface.settings import Solver
 from fieldconv.surface.views import TWO_LEVELS, coarse_level
 
+RADIUS = 0.1  # of the windows, whatever the task
 CONTRIBUTORS = 3  # samples that a point of a window reads from, …
 CANDIDATES = 8  # … out of this number of nearest ones
 CHUNK = 2**22  # numbers in the windows that a convolution holds at once
@@ -331,12 +332,12 @@ class MDGCNNConfig(NetworkConfig):
     network: ClassVar[str] = "mdgcnn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
     presets: ClassVar[dict[str, dict[str, object]]] = {
-        "paper": {"radius": 0.1},
-        "default": {"radius": 0.1},
+        "paper": {"radius": RADIUS},
+        "default": {"radius": RADIUS},
         "tiny": {"width": 4, "directions": 4, "blocks": 1},
     }
 
-    radius: float = 0.1
+    radius: float = RADIUS
     solver: Solver = "local"
     width: int = 16
     rings: int = 2
@@ -398,7 +399,7 @@ class MDGCNN(FeatureNetwork):
 
     def __init__(self, config: MDGCNNConfig) -> None:
         super().__init__(config)
-        width, classifies = config.width, config.head == "classification"
+        width, classifies = config.width, config.per_shape
         self._grid = {"rings": config.rings, "directions": config.directions}
         options: dict[str, Any] = {**self._grid, "angular": config.angular}
 
@@ -425,7 +426,7 @@ class MDGCNN(FeatureNetwork):
         x = torch.relu(self.lift(x, fine))
         before = _through(self.fine, x, fine)
         x = _through(self.coarse, before[surface.coarse_sample], coarse)
-        if self.config.head == "classification":
+        if self.config.per_shape:
             return x
         x = _through(self.deep, x, coarse)
         return _through(self.last, torch.cat([unpool(x, surface), before], -1), fine)
@@ -434,7 +435,7 @@ class MDGCNN(FeatureNetwork):
         """Return what `forward` does, of the directional functions."""
         if self.config.head == "vectors":
             return first_harmonic(self.head(features, surface))
-        level = coarse_level(surface) if self.config.head == "classification" else surface
+        level = coarse_level(surface) if self.config.per_shape else surface
         return self.head(self.invariants(features), level)  # type: ignore[no-any-return]
 
     def invariants(self, features: Tensor) -> Tensor:

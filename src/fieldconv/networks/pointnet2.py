@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 CENTRES = (512, 128)
 """Farthest points that are kept at each level."""
 RADII = (0.2, 0.4)
-"""Of the balls around them, in a shape of 1024 points or more that fills the unit sphere."""
+"""Radii of the balls around them, in a shape of `MEANT` points or more that fills the unit sphere."""
 MOST = (32, 64)
 """Points of a ball that count: the nearest ones."""
 MEANT = 1024
 """Points for which the radii are meant."""
 SPREAD = 3
 """Centres from which a point reads on the way back."""
+_POINTS = {"samples": MEANT, "features": "xyz"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,9 @@ class PointNet2Config(NetworkConfig):
     network: ClassVar[str] = "pointnet2"
     operators: ClassVar[tuple[str, ...]] = ("nested-balls",)
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"samples": 1024, "features": "xyz"},
-        "default": {"samples": 1024, "features": "xyz"},
-        "tiny": {"samples": 1024, "features": "xyz", "width": 8},
+        "paper": _POINTS,
+        "default": _POINTS,
+        "tiny": {**_POINTS, "width": 8},
     }
 
     width: int = 64
@@ -143,7 +144,7 @@ class PointNet2(ScalarNetwork):
         self.second = ball_layer(2 * w + 3, 2 * w, 2 * w, 4 * w)
         self.whole = perceptron(4 * w + 3, 4 * w, 8 * w, 16 * w)
         dropout = nn.Dropout(config.dropout)
-        if config.head == "classification":
+        if config.per_shape:
             self.head = nn.Sequential(
                 perceptron(16 * w, 8 * w), dropout, perceptron(8 * w, 4 * w), dropout,
                 nn.Linear(4 * w, config.outputs),
@@ -169,7 +170,7 @@ class PointNet2(ScalarNetwork):
         seen = self.whole(torch.cat([x2, place[two.centres]], 1))
         owner = shape[two.centres]
         whole = torch.segment_reduce(seen, "max", lengths=torch.bincount(owner, minlength=shapes))
-        if self.config.head == "classification":
+        if self.config.per_shape:
             return whole
         x2 = self.back[0](torch.cat([whole[owner], x2], 1))
         read = _spread(x2, two.centres, surface.spread2_index, surface.spread2_weight, len(place))

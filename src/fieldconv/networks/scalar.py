@@ -60,12 +60,12 @@ class ScalarNetwork(Network):
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
         """Return outputs, and the features of which they were made."""
         features = self.features(surface)
-        if self.config.head == "classification":
+        if self.config.per_shape:
             features = self.pooled(features, surface)
         outputs = self.head(features)
         if self.config.head == "descriptors":
             return outputs, outputs
-        return outputs, features[0] if self.config.head == "classification" else features
+        return outputs, features[0] if self.config.per_shape else features
 
     def descriptors(self, surface: Surface) -> Tensor:
         """Return (n, d), or (d,) of a shape: the outputs of "descriptors", else what the head receives."""

@@ -28,6 +28,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.numbering import by_position
 from fieldconv.geometry.sampling import farthest_point_samples, interpolation, sample_areas
 from fieldconv.geometry.spectral import (
+    RESOLVED,
     Eigenbasis,
     eigenbasis,
     heat_kernel_signature,
@@ -48,7 +49,6 @@ DENSE = 2.5  # times as many vertices make it worth while
 SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
 BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
-SIGNATURE_BASIS = 128  # eigenfunctions of which signatures are made
 MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
 
 
@@ -397,17 +397,17 @@ def _columns(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
 
 
 def _hks(preparation: Preparation) -> Tensors:
-    signature = heat_kernel_signature(preparation.basis(SIGNATURE_BASIS, whole=True))
+    signature = heat_kernel_signature(preparation.basis(RESOLVED, whole=True))
     return {"hks": single(signature[preparation.sampling.chosen])}
 
 
 def _wks(preparation: Preparation) -> Tensors:
-    signature = wave_kernel_signature(preparation.basis(SIGNATURE_BASIS, whole=True), k=SIGNATURE_BASIS)
+    signature = wave_kernel_signature(preparation.basis(RESOLVED, whole=True), k=RESOLVED)
     return {"wks": single(signature[preparation.sampling.chosen])}
 
 
 def _heat(preparation: Preparation) -> Tensors:
-    heat = local_heat(preparation.basis(SIGNATURE_BASIS, whole=True))
+    heat = local_heat(preparation.basis(RESOLVED, whole=True))
     return {"heat": single(heat[preparation.sampling.chosen])}
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fieldconv._checked import check_choices, check_count, shown
+from fieldconv.geometry.discs import RADIUS
 
 Solver = Literal["local", "heat"]
 
@@ -13,6 +14,9 @@ FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1, "
 """What a network may see at a point, and how many numbers each is."""
 TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
+
+EIGENFUNCTIONS = 128
+"""Of an eigenbasis: as many as DiffusionNet's paper has."""
 
 SPARSER = 0.8  # times the samples learnt from are still like them; meshes with fewer vertices are subdivided
 LARGEST = 1e6  # radius: no two points of a surface of unit area that can be measured are so far apart
@@ -28,7 +32,7 @@ class SurfaceSettings:
     2048
     """
 
-    radius: float = 0.2
+    radius: float = RADIUS
     """Geodesic radius ε of the filters' support, at unit area."""
     samples: int | None = None
     """Farthest-point samples the network works on; every vertex if not given."""
@@ -41,7 +45,7 @@ class SurfaceSettings:
     """Unfolding of triangles (nearly exact for very many), or the vector heat method (as the paper did)."""
     operators: tuple[str, ...] = ("discs",)
     """What the surface carries for the network's layers: discs, coarse, eigenbasis, eigengradients."""
-    eigenfunctions: int = 128
+    eigenfunctions: int = EIGENFUNCTIONS
     """Number of eigenfunctions in an eigenbasis."""
     closed: bool = False
     """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.parts import (
     AT_HAND,
@@ -23,7 +24,7 @@ from fieldconv.surface.parts import (
     rows_of,
     single,
 )
-from fieldconv.surface.settings import Solver, SurfaceSettings
+from fieldconv.surface.settings import EIGENFUNCTIONS, Solver, SurfaceSettings
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
@@ -94,13 +95,13 @@ class Surface(Data):  # type: ignore[misc]
     def from_mesh(
         cls,
         mesh: Mesh,
-        radius: float = 0.2,
+        radius: float = RADIUS,
         samples: int | None = None,
         features: str | NDArray[Any] = "xyz",
         *,
         solver: Solver = "local",
         operators: Sequence[str] = ("discs",),
-        eigenfunctions: int = 128,
+        eigenfunctions: int = EIGENFUNCTIONS,
         closed: bool = False,
         smoothing: float = 0.0,
         fewest: int | None = None,
@@ -166,7 +167,7 @@ class Surface(Data):  # type: ignore[misc]
     def from_points(
         cls,
         points: NDArray[np.float64],
-        radius: float = 0.2,
+        radius: float = RADIUS,
         features: str | NDArray[Any] = "xyz",
         *,
         samples: int | None = None,
@@ -307,13 +308,13 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
 
     def __init__(
         self,
-        radius: float = 0.2,
+        radius: float = RADIUS,
         samples: int | None = None,
         features: str = "xyz",
         *,
         solver: Solver = "local",
         operators: Sequence[str] = ("discs",),
-        eigenfunctions: int = 128,
+        eigenfunctions: int = EIGENFUNCTIONS,
         closed: bool = False,
         smoothing: float = 0.0,
         fewest: int | None = None,

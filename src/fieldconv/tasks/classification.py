@@ -13,6 +13,7 @@ from torch import Tensor
 from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, natural_order
 from fieldconv.folders.own import OwnFolder
 from fieldconv.geometry.damage import Damaged
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
@@ -21,6 +22,7 @@ from fieldconv.tasks.base import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SAMPLED,
     SCANNED,
     Chunk,
     Decoded,
@@ -41,6 +43,8 @@ from fieldconv.tasks.base.metrics import accuracy, confusion
 # The paper says "either 32 or 48 features" without saying where: 48 goes to segmentation, its largest filters
 # and data, 32 to the other tasks.
 _PAPER = {"width": 32, "blocks": 2, "rings": 6, "band_limit": 2}
+_EPOCHS = 30  # in the paper
+_SURFACE = {"radius": RADIUS}
 _DIFFUSIONNET = {"width": 32}  # what its paper has for SHREC'11
 
 
@@ -54,29 +58,29 @@ class Classification(LabelTask):
     curves = RELIABILITY
     presets = {  # noqa: RUF012
         "paper": Preset(
-            training={"epochs": 30},
-            surface={"radius": 0.2},
+            training={"epochs": _EPOCHS},
+            surface=_SURFACE,
             networks={"fcnet": {**_PAPER, **LETTER}, "diffusionnet": _DIFFUSIONNET},
         ),
         "reproduce": Preset(
-            training={**REPRODUCE, "epochs": 30},
-            surface={"radius": 0.2},
+            training={**REPRODUCE, "epochs": _EPOCHS},
+            surface=_SURFACE,
             networks={"fcnet": {**_PAPER, **REPRODUCED}, "diffusionnet": _DIFFUSIONNET},
             like="paper",
         ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
-            surface={"radius": 0.2, "features": "wks", "samples": 1024},
+            surface={**SAMPLED, "features": "wks"},
             networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
         ),
         "scans": Preset(
             training={**MODERN, "epochs": 36, "label_smoothing": 0.2, "damaged": 8},
-            surface={"radius": 0.2, "samples": 1024, **SCANNED},
+            surface={**SAMPLED, **SCANNED},
             networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
             like="default",
         ),
-        "tiny": Preset(training={**QUICK, "batch": 4}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),
+        "tiny": Preset(training={**QUICK, "batch": 4}, surface=_SURFACE, networks={"fcnet": _PAPER}),
     }
 
     # Data

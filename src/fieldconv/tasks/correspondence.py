@@ -55,6 +55,11 @@ _PAPER = {
     "dropout": 0.5,
 }
 _HSN = {"rings": 2, "dense": 256}
+_EPOCHS = 60  # in the paper
+_SURFACE, _WIDER = {"radius": 0.05}, {"radius": 0.075}
+# Where every vertex counts, strongly reshaped copies are too hard to learn from (docs/ablations.md).
+_TRAINING = {**MODERN, "label_smoothing": 0.1, "reshaped": 1, "reshaping": 0.3}
+_preset = partial(Preset, vertices=5000)
 
 
 class Correspondence(LabelTask):
@@ -87,45 +92,32 @@ class Correspondence(LabelTask):
     shapes_caption = "Points of the same colour correspond. Features are coloured by their size."
     # The paper states no number of epochs for correspondence and matching.
     presets = {  # noqa: RUF012
-        "paper": Preset(
-            training={"epochs": 60},
-            surface={"radius": 0.05},
+        "paper": _preset(
+            training={"epochs": _EPOCHS},
+            surface=_SURFACE,
             networks={"fcnet": {**_PAPER, **LETTER}, "hsn": _HSN},
-            vertices=5000,
         ),
-        "reproduce": Preset(
-            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": 60},
-            surface={"radius": 0.05},
+        "reproduce": _preset(
+            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": _EPOCHS},
+            surface=_SURFACE,
             networks={"fcnet": {**_PAPER, **REPRODUCED}, "hsn": _HSN},
-            vertices=5000,
             like="paper",
         ),
-        # Where every vertex counts, strongly reshaped copies are too hard to learn from (docs/ablations.md).
-        "default": Preset(
-            training={**MODERN, "epochs": 15, "label_smoothing": 0.1, "reshaped": 1, "reshaping": 0.3},
-            surface={"radius": 0.075, "features": "hks"},
+        "default": _preset(
+            training={**_TRAINING, "epochs": 15},
+            surface={**_WIDER, "features": "hks"},
             networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
-            vertices=5000,
         ),
-        "scans": Preset(
-            training={
-                **MODERN,
-                "epochs": 24,
-                "label_smoothing": 0.1,
-                "reshaped": 1,
-                "reshaping": 0.3,
-                "damaged": 4,
-            },
-            surface={"radius": 0.075, **SCANNED},
+        "scans": _preset(
+            training={**_TRAINING, "epochs": 24, "damaged": 4},
+            surface={**_WIDER, **SCANNED},
             networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
-            vertices=5000,
             like="default",
         ),
-        "tiny": Preset(
-            training={**QUICK},
-            surface={"radius": 0.05},
+        "tiny": _preset(
+            training=QUICK,
+            surface=_SURFACE,
             networks={"fcnet": _PAPER, "hsn": _HSN},
-            vertices=5000,
         ),
     }
     one_template = True

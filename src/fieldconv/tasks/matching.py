@@ -73,7 +73,10 @@ from fieldconv.viz.colours import alike
 from fieldconv.viz.values import VertexValues
 
 _PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
+_EPOCHS = 30  # in the paper
 _SURFACE = {"radius": 0.1, "samples": 2048}
+_TRAINING = {**MODERN, "positives": 2048, "soft_negatives": 0.0}
+_preset = partial(Preset, vertices=2048)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,35 +142,29 @@ class Matching(Task):
     )
     shapes_caption = "Grey to red: how far down the list of nearest descriptors the first right match is."
     presets = {  # noqa: RUF012
-        "paper": Preset(
-            training={"epochs": 30, "farthest": None},
+        "paper": _preset(
+            training={"epochs": _EPOCHS, "farthest": None},
             surface=_SURFACE,
             networks={"fcnet": {**_PAPER, **LETTER}},
-            vertices=2048,
         ),
-        "reproduce": Preset(
-            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": 30},
+        "reproduce": _preset(
+            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": _EPOCHS},
             surface=_SURFACE,
             networks={"fcnet": {**_PAPER, **REPRODUCED}},
-            vertices=2048,
             like="paper",
         ),
-        "default": Preset(
-            training={**MODERN, "epochs": 10, "positives": 2048, "soft_negatives": 0.0},
+        "default": _preset(
+            training={**_TRAINING, "epochs": 10},
             surface={**_SURFACE, "features": "hks"},
             networks={"fcnet": _PAPER},
-            vertices=2048,
         ),
-        "scans": Preset(
-            training={**MODERN, "epochs": 30, "positives": 2048, "soft_negatives": 0.0, "damaged": 8},
+        "scans": _preset(
+            training={**_TRAINING, "epochs": 30, "damaged": 8},
             surface={**_SURFACE, **SCANNED},
             networks={"fcnet": _PAPER},
-            vertices=2048,
             like="default",
         ),
-        "tiny": Preset(
-            training={**QUICK, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}, vertices=2048
-        ),
+        "tiny": _preset(training={**QUICK, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}),
     }
     Config = MatchingConfig
     targets = ()

@@ -30,6 +30,7 @@ from fieldconv.tasks.base import (
     QUICK,
     REPRODUCE,
     REPRODUCED,
+    SAMPLED,
     SCANNED,
     EmbeddedShape,
     Evaluation,
@@ -46,6 +47,7 @@ from fieldconv.viz.uncertainty import majority, sum_interval
 from fieldconv.viz.values import VertexValues
 
 MOST_COLOURS = 256
+_EPOCHS = 15  # in the paper
 _PAPER = {
     "width": 48,
     "blocks": 4,
@@ -75,30 +77,30 @@ class Segmentation(LabelTask):
     shapes_caption = "Worst and best test shapes. Switch between prediction, truth and mistakes."
     presets = {  # noqa: RUF012
         "paper": Preset(
-            training={"epochs": 15, "label_smoothing": 0.2},
-            surface={"radius": 0.2, "samples": 1024},
+            training={"epochs": _EPOCHS, "label_smoothing": 0.2},
+            surface=SAMPLED,
             networks={"fcnet": {**_PAPER, **LETTER}},
         ),
         "reproduce": Preset(
-            training={**REPRODUCE, "epochs": 15},
-            surface={"radius": 0.2, "samples": 1024},
+            training={**REPRODUCE, "epochs": _EPOCHS},
+            surface=SAMPLED,
             networks={"fcnet": {**_PAPER, **REPRODUCED}},
             like="paper",
         ),
         "default": Preset(
             training={**MODERN, "epochs": 14, "label_smoothing": 0.2, "reshaped": 3},
-            surface={"radius": 0.2, "samples": 1024, "features": "hks"},
+            surface={**SAMPLED, "features": "hks"},
             networks={"fcnet": _PAPER},
         ),
         "scans": Preset(
             training={**MODERN, "epochs": 60, "label_smoothing": 0.2, "damaged": 12},
-            surface={"radius": 0.2, "samples": 1024, **SCANNED},
+            surface={**SAMPLED, **SCANNED},
             networks={"fcnet": _PAPER},
             like="default",
         ),
         "tiny": Preset(
             training={**QUICK, "batch": 2},
-            surface={"radius": 0.2, "samples": 1024},
+            surface=SAMPLED,
             networks={"fcnet": _PAPER},
         ),
     }

@@ -18,6 +18,7 @@ from fieldconv._io import write_array
 from fieldconv.folders.collection import Collection, Item, Sample, load_mesh
 from fieldconv.folders.errors import DatasetError
 from fieldconv.folders.own import OwnFolder, template_files
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.geometry.embedding import geodesic_embedding, nearest_in_triangles
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.sampling import farthest_point_samples
@@ -62,6 +63,7 @@ _NETWORK = {
     "dense": 256,
     "dropout": 0.0,
 }
+_SURFACE = {"radius": RADIUS, "samples": 512, "features": "hks"}
 
 
 class TemplatePoints(Task):
@@ -89,12 +91,12 @@ class TemplatePoints(Task):
     presets = {  # noqa: RUF012
         "default": Preset(
             training={**MODERN, "epochs": 8, "learning_rate": 0.006, "average": 0.995},
-            surface={"radius": 0.2, "samples": 512, "features": "hks"},
+            surface=_SURFACE,
             networks={"fcnet": _NETWORK},
         ),
         "tiny": Preset(
             training={**QUICK, "batch": 2},
-            surface={"radius": 0.2, "samples": 512, "features": "hks"},
+            surface=_SURFACE,
             networks={"fcnet": {"bottleneck": 16, "dense": 32, "dropout": 0.0}},
         ),
     }

@@ -74,7 +74,7 @@ def predict(
     task = task_of(model)
     usable = _usable(mesh, renumber=task.head != "vectors")
     found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples, samplings)
-    if task.head != "classification":
+    if not task.per_shape:
         found = _back(found, usable.new_vertex)
     odd = oddities(mesh, usable.actions)
     found = replace(found, mesh=mesh, input=odd)

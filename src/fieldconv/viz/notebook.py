@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv.geometry.coarsen import coarsened
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.pointcloud import triangulate
 from fieldconv.viz import page
@@ -84,7 +85,7 @@ def show_mesh(
     scalar: ArrayLike | Mapping[str, ArrayLike] | None = None,
     field: ArrayLike | None = None,
     disc: int | None = None,
-    radius: float = 0.2,
+    radius: float = RADIUS,
     up: str | None = None,
     height: int = 460,
 ) -> Display:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
@@ -30,7 +31,7 @@ def view(
     map: Files = None,
     error: Files = None,
     disc: int | None = None,
-    radius: float = 0.2,
+    radius: float = RADIUS,
     shown: Sequence[Shown] | None = None,
     template: Mesh | None = None,
     up: str | None = None,

@@ -40,8 +40,7 @@ class Perceptron(Network):
 
     def forward(self, surface: Any) -> Tensor:
         found = self.last(self.descriptors(surface))
-        pooled = self.config.head == "classification"
-        return mean_per_shape(found, surface.area, surface) if pooled else found
+        return mean_per_shape(found, surface.area, surface) if self.config.per_shape else found
 
     def descriptors(self, surface: Any) -> Tensor:
         return self.hidden(self.inputs(surface)).relu()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from fieldconv._checked import check_count
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.networks.base import NetworkConfig
 from fieldconv.surface.settings import Solver
 
@@ -90,7 +91,7 @@ class FCNetConfig(NetworkConfig):
         }
     }
 
-    radius: float = 0.2
+    radius: float = RADIUS
     solver: Solver = "local"
     input_scale: InputScale = "unit"
     lift: Lift = "gradient"

@@ -121,7 +121,7 @@ class FCNet(Network):
         if self.config.head == "descriptors":
             return outputs, outputs
         size = x.abs()
-        return outputs, size.mean(0) if self.config.head == "classification" else size
+        return outputs, size.mean(0) if self.config.per_shape else size
 
     def deep_features(self, surface: Surface) -> Tensor:
         """Return (n, D · H) ECHO descriptors where there are any, else `descriptors`."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from fieldconv._checked import check_choices, checked, field_types
+from fieldconv.geometry.discs import RADIUS
 
 Optimiser = Literal["adam", "adamw"]
 Schedule = Literal["constant", "one_cycle", "steps"]
@@ -156,9 +157,11 @@ class Preset:
         >>> round(Preset(surface={"radius": 0.1}, vertices=4000).radius_for(1000), 3)
         0.2
         """
-        return float(self.surface.get("radius", 0.2) * max(1.0, self.vertices / vertices) ** 0.5)
+        return float(self.surface.get("radius", RADIUS) * max(1.0, self.vertices / vertices) ** 0.5)
 
 
+SAMPLED: Mapping[str, Any] = {"radius": RADIUS, "samples": 1024}
+"""How meshes are prepared for tasks that do not need every vertex."""
 MODERN: Mapping[str, Any] = {
     "optimiser": "adamw",
     "schedule": "one_cycle",

@@ -18,12 +18,13 @@ from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.folders.labels import write_numbers
 from fieldconv.folders.own import OwnFolder, read_values
 from fieldconv.geometry.damage import Damaged, carry_vectors
+from fieldconv.geometry.discs import RADIUS
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.base import Head, Network, NetworkConfig
+from fieldconv.networks.base import PER_SHAPE, Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
-from fieldconv.tasks.base.recipe import MODERN, QUICK, Preset, TrainingConfig
+from fieldconv.tasks.base.recipe import MODERN, QUICK, SAMPLED, Preset, TrainingConfig
 from fieldconv.viz.metric import Metric
 from fieldconv.viz.values import Kind, VertexValues
 
@@ -135,16 +136,19 @@ class Task:
     curves: ClassVar[Curves | None] = None
     shapes_caption: ClassVar[str] = "Worst and best test shapes."
     presets: ClassVar[Mapping[str, Preset]] = {
-        "default": Preset(
-            training={**MODERN, "epochs": 14}, surface={"radius": 0.2, "samples": 1024, "features": "hks"}
-        ),
-        "tiny": Preset(training={**QUICK, "batch": 2}, surface={"radius": 0.2, "features": "xyz"}),
+        "default": Preset(training={**MODERN, "epochs": 14}, surface={**SAMPLED, "features": "hks"}),
+        "tiny": Preset(training={**QUICK, "batch": 2}, surface={"radius": RADIUS, "features": "xyz"}),
     }
     Config: ClassVar[type[TrainingConfig]] = TrainingConfig
     targets: ClassVar[tuple[str, ...]] = ("y",)
     paired: ClassVar[bool] = False
     one_template: ClassVar[bool] = False
     calibrated: ClassVar[bool] = False
+
+    @property
+    def per_shape(self) -> bool:
+        """Whether answers are for whole shapes, instead of for each vertex."""
+        return self.head == PER_SHAPE
 
     # Settings
 

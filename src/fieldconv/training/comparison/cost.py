@@ -54,8 +54,8 @@ def measured_cost(settings: Path, kept: Path) -> Cost:
         JSON file of the result.
     """
     if not kept.is_file():
-        words = [sys.executable, "-m", "fieldconv.training.comparison.cost", str(settings), str(kept)]
-        done = subprocess.run(words, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        command = [sys.executable, "-m", "fieldconv.training.comparison.cost", str(settings), str(kept)]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
             raise ValueError(f"the cost of a step cannot be measured: {last}")

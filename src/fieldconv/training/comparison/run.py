@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fieldconv._memory import keep_freed_memory
 from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
 from fieldconv.tasks import task_named
 from fieldconv.training.batches import steps_per_epoch
@@ -112,7 +111,6 @@ def compare(
         task or EMBEDDED_TASK, networks, seeds=seeds, recipe=recipe, preset=preset, changes=changes
     )
     planned.sort(key=lambda run: run.seed)  # what was stopped early has every network, with fewer seeds
-    keep_freed_memory()
     costs, expected = {}, {}
     with ComparisonProgress(len(planned), quiet=quiet) as progress:
         for name in networks:

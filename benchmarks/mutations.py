@@ -444,8 +444,8 @@ MISTAKES = [
     Mistake(
         "label smoothing of the paper's segmentation",
         "tasks/segmentation.py",
-        'training={"epochs": 15, "label_smoothing": 0.2}',
-        'training={"epochs": 15, "label_smoothing": 0.1}',
+        'training={"epochs": _EPOCHS, "label_smoothing": 0.2}',
+        'training={"epochs": _EPOCHS, "label_smoothing": 0.1}',
         TASKS + "test_presets.py",
     ),
     Mistake(

@@ -42,10 +42,10 @@ _limits: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within, matrix products use one thread; afterwards as many as before.
+    """Limit matrix products to one thread inside the block; afterwards they have as many as before.
 
-    The limit holds for the whole process. Where several threads are within at once, the first one to come
-    sets it and the last one to leave lifts it: each for itself would take another's for what was there.
+    The limit holds for the whole process. Where several threads are in such a block at once, the first one to
+    enter sets the limit and the last one to leave lifts it; otherwise one would restore the limit of another.
     """
     from threadpoolctl import threadpool_limits
 
@@ -67,7 +67,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _let_others_set_limits() -> None:
-    """From version 3.8 of threadpoolctl on, other threads than the first one to set a limit do so in vain."""
+    """Undo that threadpoolctl, from version 3.8 on, lets only the first thread that sets a limit set any."""
     import threadpoolctl
 
     controller = getattr(threadpoolctl, "OpenBLASController", None)

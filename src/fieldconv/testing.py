@@ -87,7 +87,7 @@ def assert_equivariant(
         What becomes of input features that are positions or normals (see `moved_features`) when the shape
         is moved or scaled.
     seed : int
-        Of the random changes.
+        Seed of the random changes.
 
     Returns
     -------

@@ -208,7 +208,7 @@ def _start_worker(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker once its parent is gone: of a parent that was killed, it would wait for ever."""
+    """End this worker once its parent is gone; otherwise it would wait for ever if the parent is killed."""
     parent = parent_process()
     if parent is not None:
         parent.join()

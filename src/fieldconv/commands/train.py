@@ -158,7 +158,7 @@ def run(
     config: Path | None = None,
     resume: bool = False,
 ) -> int:
-    """Train, test and report as the line says; return the exit code."""
+    """Train, test and report with the given settings; return the exit code."""
     from fieldconv import keep_freed_memory
     from fieldconv.folders.errors import DatasetError
     from fieldconv.training.evaluating import evaluate

@@ -80,7 +80,7 @@ class SurfaceDataset(Dataset[Any]):
     class_names : tuple of str
         Classes or parts, in the order of their numbers; empty if there are none.
     num_classes : int
-        Of classes, parts or template vertices.
+        Number of classes, parts or template vertices.
     template : Mesh or None
         Whose vertices the targets are, if they are.
 
@@ -394,7 +394,7 @@ class SurfaceDataset(Dataset[Any]):
         return [found for found in matches if found is not None]
 
     def _key(self, item: Item) -> object | None:
-        """Under what the target of an item is kept on disk; None if it is not."""
+        """The key under which the target of an item is kept on disk; None if it is not kept."""
         if self._store is None or type(self.pre_transform) is not ToSurface:
             return None
         source = fingerprint(item.read)

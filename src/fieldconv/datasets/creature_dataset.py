@@ -25,7 +25,7 @@ class Creatures(SurfaceDataset):
         How many in this split, the species in turn; by default 10 of each to train on and 4 to test. For
         "all" it counts the training shapes only; a fifth as many test shapes are added.
     vertices : int
-        Of each mesh, 250 to 50,000.
+        Vertices of each mesh, 250 to 50,000.
     species : str or sequence of str, optional
         All by default; for correspondence one, by default "quadruped".
     pose : float

@@ -33,7 +33,7 @@ def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
 
 
 def _describe(value: Any) -> Any:
-    """As JSON."""
+    """The value as JSON."""
     if callable(value):
         inner = fingerprint(value)
         if inner is None:

@@ -68,7 +68,7 @@ class FolderDataset(SurfaceDataset):
     task : str, optional
         Guessed from the layout if not given.
     split : {"train", "test", "all"}
-        By the folders train/ and test/, by the lists train.txt and test.txt, or else by the seed.
+        Part of the meshes: by the folders train/ and test/, the lists train.txt and test.txt, or the seed.
     test_fraction, seed : float, int
         Share of the test split, and what it is drawn by.
     index_base : {0, 1}
@@ -126,7 +126,7 @@ def open_dataset(
         What it is to be used for; an error if the folder is for something else.
     split : {"train", "test", "all"}
     seed : int
-        For layouts that are divided at random.
+        Seed for layouts that are divided at random.
     **options
         As for `SurfaceDataset`, or for the dataset in question.
     """

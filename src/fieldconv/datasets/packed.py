@@ -85,7 +85,7 @@ def read_index(folder: str | Path) -> Packed:
 
 
 def _read_set(packed: Packed, name: str) -> tuple[list[list[Any]], list[list[Any]], Callable[..., Place]]:
-    """Rows of items and of pairs, and what makes a `Place` of how an index says it."""
+    """Rows of items and of pairs, and a function that turns an entry of the index into a `Place`."""
     path = packed.folder / f"{name}.json"
     try:
         content = json.loads(read_text(path))

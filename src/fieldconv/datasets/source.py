@@ -27,17 +27,17 @@ class DataSource:
     """Folder of a benchmark or of your own meshes; embedded creatures if not given."""
     hold_out: str | None = None
     """Train without these and test on them: numbers such as 70:80, a pattern of names such as *scape*, or a
-    share such as 10% drawn at random. Of pairs, those of two such shapes are tested."""
+    share such as 10% drawn at random. Pairs are tested if both shapes are held out."""
     split_seed: int = 0
-    """Draws the test part where a set does not say what it is."""
+    """Seed that draws the test part of a set without a split of its own."""
     meshes: int | None = None
     """Number of embedded creatures to train on, and a fifth as many to test on."""
     vertices: int = 1000
-    """Of each embedded creature."""
+    """Number of vertices of each embedded creature."""
     species: tuple[str, ...] | None = None
-    """Of embedded creatures; all if not given, for a task with one template quadruped."""
+    """Species of the embedded creatures; if not given all, or quadruped for a task with one template."""
     difficulty: str = "clean"
-    """Of embedded creatures: clean, posed, noise, holes, hard …"""
+    """Difficulty of the embedded creatures: clean, posed, noise, holes, hard …"""
 
     def __post_init__(self) -> None:
         if self.meshes is not None and self.meshes < 1:

@@ -79,7 +79,7 @@ class Collection:
         Name of the task that the targets are for.
     items : tuple of Item
     class_names : tuple of str
-        Of the classes or parts; empty for correspondence and matching.
+        Names of the classes or parts; empty for correspondence and matching.
     pairs : tuple of Pair
         For matching.
     template : callable () -> Mesh, optional

@@ -31,7 +31,7 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
     Returns
     -------
     (V, dims) float64
-        In the mesh's own unit, the widest direction first.
+        Coordinates in the mesh's own unit, the widest direction first.
 
     Examples
     --------

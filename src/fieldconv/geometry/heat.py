@@ -49,7 +49,7 @@ def heat_discs(
     Returns
     -------
     Discs
-        In the frames of `tangent_frames`.
+        Discs in the frames of `tangent_frames`.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def farthest_points(points: ArrayLike, count: int) -> Ints:
     Returns
     -------
     (min(count, n),) int64
-        In the order chosen: every prefix of the list is a coarser choice.
+        Samples in the order chosen: every prefix of the list is a coarser choice.
 
     Examples
     --------

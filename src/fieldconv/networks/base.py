@@ -136,8 +136,8 @@ class Network(nn.Module):
     density : int or None
         Samples on a typical training shape; set by training, kept in checkpoints.
     temperature : float
-        By which scores are divided before they become probabilities; set by `fieldconv.training.calibrate`,
-        kept in checkpoints.
+        Number by which scores are divided before they become probabilities; set by
+        `fieldconv.training.calibrate`, kept in checkpoints.
     source : str
         Name of the folder it was read from.
 
@@ -157,7 +157,7 @@ class Network(nn.Module):
     """
 
     name: ClassVar[str]
-    """By which it is found."""
+    """Name by which it is found."""
     Config: ClassVar[type[NetworkConfig]] = NetworkConfig
     """The class of its settings."""
     reads: ClassVar[tuple[str, ...] | None] = None
@@ -165,7 +165,7 @@ class Network(nn.Module):
     recipe: ClassVar[Mapping[str, Any]] = {}
     """Training settings of the paper that introduced it, where they differ from `TrainingConfig`'s."""
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The same by the name of a task, where the paper trained it otherwise for that."""
+    """The same for single tasks, by name, where the paper trained it otherwise for them."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

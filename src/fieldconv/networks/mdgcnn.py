@@ -161,7 +161,7 @@ class Reading(NamedTuple):
     Attributes
     ----------
     row : (n, D, N, D, 6) int64
-        By sample, direction, ring and angle from that direction: three samples, two directions of each.
+        For each sample, direction, ring and angle from that direction: three samples, two directions of each.
     share : (n, D, N, D, 6) real
     """
 
@@ -182,7 +182,10 @@ def reading(surface: Any, *, rings: int, directions: int) -> Reading:
 
 
 def _between(direction: Tensor, turn: Tensor, directions: int) -> tuple[Tensor, Tensor]:
-    """What a direction is called at another sample, from where vectors turn by ``turn``: lower and part."""
+    """The directions of another sample between which one lies: the lower one, and the share of the next.
+
+    Vectors turn by ``turn`` on the way from that sample.
+    """
     there = direction - turn * (directions / (2 * math.pi))
     lower = there.floor()
     return lower.to(torch.int64) % directions, there - lower

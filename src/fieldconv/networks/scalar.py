@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
 EVERY_VERTEX: dict[str, Any] = {"samples": 10_000}
-"""For presets of networks that work on whole meshes; larger ones are sampled."""
+"""Settings for presets of networks that work on whole meshes; larger meshes are sampled."""
 
 
 class ScalarNetwork(Network):

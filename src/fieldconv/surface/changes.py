@@ -41,7 +41,7 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
     surface : Surface
         Left as it is.
     angles : (n,) real
-        In radians.
+        Angles in radians.
 
     Examples
     --------

@@ -16,7 +16,7 @@ TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
 
 EIGENFUNCTIONS = 128
-"""Of an eigenbasis: as many as DiffusionNet's paper has."""
+"""Eigenfunctions of an eigenbasis, as many as in DiffusionNet's paper."""
 
 SPARSER = 0.8  # times the samples learnt from are still like them; meshes with fewer vertices are subdivided
 LARGEST = 1e6  # radius: no two points of a surface of unit area that can be measured are so far apart

@@ -214,7 +214,7 @@ class Correspondence(LabelTask):
         ]
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
-        """By way of the template: the vertex of the other mesh at which that template vertex is likeliest."""
+        """Return the vertex of the other mesh at which the same template vertex is likeliest."""
         assert one.labels is not None
         assert other.scores is not None
         return np.asarray(other.scores.argmax(0)[one.labels], np.int64)

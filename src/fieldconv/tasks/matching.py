@@ -311,7 +311,7 @@ class Matching(Task):
         return [[VertexValues(name=name, kind="colours", values=own)] for own in colours]
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
-        """By the nearest descriptor."""
+        """Return the vertex of the other mesh with the nearest descriptor."""
         return np.asarray(cKDTree(other.descriptors).query(one.descriptors)[1], np.int64)
 
     def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:

@@ -167,7 +167,7 @@ class TemplatePoints(Task):
         return chunk
 
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:
-        """Cross entropy with the anchors around a point, and with its parts at each level."""
+        """Return the cross entropy with the anchors around a point, and with its parts at each level."""
         anchors, shares, labels = (chunk.extra[key] for key in ("anchors", "shares", "labels"))
         starts = chunk.extra["starts"].tolist()
         scores = outputs[:, starts[-1] :].log_softmax(1)
@@ -299,7 +299,7 @@ class TemplatePoints(Task):
         write_array(Path(folder) / f"{name}.points.npy", np.column_stack(self.points(found)))
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
-        """By the nearest place in the template's layout."""
+        """Return the vertex of the other mesh whose place in the template's layout is nearest."""
         tree = cKDTree(np.nan_to_num(self._place(other), nan=1e6))
         return np.asarray(tree.query(np.nan_to_num(self._place(one)))[1], np.int64)
 

@@ -32,7 +32,7 @@ class Step:
         Factor of each example's loss, so that the mean over processes of the sums of gradients is the
         gradient of the mean loss over the whole batch.
     examples : int
-        In the whole batch.
+        Number of examples in the whole batch.
     """
 
     chunks: list[Chunk]

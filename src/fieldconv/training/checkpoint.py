@@ -320,7 +320,7 @@ class State:
     optimiser : dict of str to Tensor
         ``<parameter>/<name>``, such as ``lift.offset/exp_avg``.
     rng : dict of str to Tensor
-        Of each process: ``<rank>/cpu``, ``<rank>/cuda``.
+        Random states of each process: ``<rank>/cpu``, ``<rank>/cuda``.
     history : one row per epoch.
     best : epoch and value of the best validation.
     config : settings of the run, to notice if they have changed.

@@ -16,8 +16,8 @@ from fieldconv.training.checkpoint import CONFIG, read_config, save_pretrained
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.training.progress import follow
+from fieldconv.viz.run_folder import EVALUATION, LOG, NUMBERS
 
-EVALUATION, LOG = "evaluation", "metrics.csv"
 KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a checkpoint says of its run
 
 
@@ -91,7 +91,7 @@ def write_results(result: Evaluation, model: Network, data: Any, out: Path, run:
     If ``out`` is not the run itself, it gets what a report needs to know of the run.
     """
     folder = out / EVALUATION
-    write_json(folder / "metrics.json", result.to_dict())
+    write_json(folder / NUMBERS, result.to_dict())
     for name, curve in result.curves.items():
         write_csv(folder / f"curve_{_slug(name)}.csv", ["x", "y"], curve.tolist())
     if "confusion" in result.tables:

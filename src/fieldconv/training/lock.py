@@ -19,7 +19,7 @@ LOCK, HOLDER = ".lock", ".lock.json"
 
 @contextmanager
 def only_one(out: str | Path | None) -> Iterator[None]:
-    """Within, no other process can train into a folder; raise ValueError if another one does.
+    """Keep other processes from training into a folder; raise ValueError if one does already.
 
     The system takes the lock away when the process ends, however it ends.
     """

@@ -31,8 +31,9 @@ from fieldconv.training.evaluating import run_evaluation
 from fieldconv.training.logs import TensorBoard, write_log
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
 from fieldconv.training.progress import TrainingProgress
+from fieldconv.viz.run_folder import LOG
 
-LOG, TENSORBOARD = "metrics.csv", "tensorboard"
+TENSORBOARD = "tensorboard"
 
 
 class Fit:
@@ -48,7 +49,7 @@ class Fit:
     task : Task
     config : TrainingConfig
     validation : SurfaceDataset, optional
-        By which the best epoch is chosen.
+        Data by which the best epoch is chosen.
     out : path, optional
         Run folder: the network, the state, logs.
     resume : bool
@@ -251,7 +252,7 @@ class Fit:
         return bool(patience and self.best and self.epoch - self.best["epoch"] >= patience)
 
     def _result(self) -> Any:
-        """Within, the network has the weights that would be kept."""
+        """Give the network, inside the block, the weights that would be kept."""
         return self.average.applied() if self.average is not None else nullcontext()
 
     def _keep(self) -> None:

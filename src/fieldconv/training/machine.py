@@ -71,7 +71,7 @@ def check_machine(machine: Machine) -> None:
 
 @contextmanager
 def threads_of(machine: Machine) -> Iterator[None]:
-    """Within, torch uses as many threads as the machine says; afterwards as many as before."""
+    """Let torch use as many threads as the machine says inside the block; afterwards as many as before."""
     before = torch.get_num_threads()
     if machine.threads:
         torch.set_num_threads(machine.threads)
@@ -83,6 +83,6 @@ def threads_of(machine: Machine) -> Iterator[None]:
 
 @contextmanager
 def own_randomness() -> Iterator[None]:
-    """Within, torch may be seeded; afterwards it goes on as if it had not been."""
+    """Let torch be seeded inside the block; afterwards its random numbers go on as if it had not been."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield

@@ -69,7 +69,7 @@ class MovingAverage:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Within, the network has the averaged weights."""
+        """Give the network the averaged weights inside the block."""
         kept: dict[str, Tensor] = {name: value.clone() for name, value in self._live.items()}
         for name, value in self.weights.items():
             self._live[name].copy_(value)

@@ -54,7 +54,7 @@ class NetworkOutputs:
 
 @contextmanager
 def evaluation_mode(model: Network) -> Iterator[None]:
-    """Within, the network is in evaluation mode and keeps no gradients."""
+    """Put the network into evaluation mode inside the block, and keep no gradients."""
     before = model.training
     model.eval()
     try:

@@ -16,10 +16,9 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation
 from fieldconv.training.checkpoint import load
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
-from fieldconv.viz.run_folder import Run, read_run, worst_and_best
+from fieldconv.viz.run_folder import EVALUATION, Run, read_run, worst_and_best
 from fieldconv.viz.values import known_up
 
-EVALUATION = "evaluation"
 POINTS = 1000  # descriptors that are arranged in the plane
 
 
@@ -74,7 +73,7 @@ def write_evidence(
     out : path
         Run folder, or folder of results.
     result : Evaluation
-        Of ``model`` on ``data``.
+        Numbers of ``model`` on ``data``.
     shapes : int
         How many of the worst and best shapes to keep.
     """

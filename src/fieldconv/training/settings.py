@@ -32,11 +32,11 @@ class Machine:
     accelerator: str = "auto"
     """cpu, cuda, or auto for cuda if there is one."""
     devices: str = "1"
-    """How many processes or GPUs; with torchrun as many as it starts on a machine."""
+    """Number of processes or GPUs; with torchrun, as many as it starts on each machine."""
     strategy: str = "auto"
-    """ddp for several processes."""
+    """auto, or ddp for several processes."""
     num_nodes: int = 1
-    """Machines."""
+    """Number of machines."""
     precision: str = "32-true"
     """32-true, or bf16-mixed for GPUs."""
     threads: int | None = None

@@ -162,7 +162,7 @@ def alike(descriptors: Sequence[ArrayLike]) -> list[Bytes]:
     Parameters
     ----------
     descriptors : sequence of (V, d)
-        Of each mesh; all share the directions, so that colours can be compared between meshes.
+        Descriptors of each mesh; all share the directions, so that colours can be compared between meshes.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class Compared:
     ----------
     name : str
     runs : dict of int to Run
-        By seed.
+        Runs by seed.
     parameters : int
     preparation, step : float
         Seconds to prepare a mesh, and of a training step.
@@ -118,7 +118,7 @@ class Difference:
         Mean over shapes of the first one's number less the other's.
     shapes : int
     chance : float
-        That they do equally well and differ so much all the same, corrected for all pairs.
+        Probability of such a difference between networks that do equally well, corrected for all pairs.
     """
 
     one: str

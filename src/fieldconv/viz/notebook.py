@@ -34,7 +34,7 @@ class Display:
     html : str
         The whole page.
     height : int
-        Of the frame, in pixels.
+        Height of the frame, in pixels.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def show_samples(
     disc : (n,) complex, optional
         Logarithms of the samples seen from one of them, NaN outside its disc.
     radius : float
-        Of the disc.
+        Radius of the disc.
     """
     mesh = triangulate(np.asarray(positions, np.float64), np.asarray(normals, np.float64))
     mesh = Mesh(mesh.vertices, mesh.faces, "surface")
@@ -188,12 +188,13 @@ def show_report(folder: str | Path | None, evaluation: Mapping[str, Any], *, hei
     """
     from fieldconv._io import write_json
     from fieldconv.viz.report import write_report
+    from fieldconv.viz.run_folder import EVALUATION, NUMBERS
 
     with tempfile.TemporaryDirectory() as made:
         target = Path(made) / "report.html"
         if folder is None:
             run = Path(made) / "evaluation of"
-            write_json(run / "evaluation" / "metrics.json", dict(evaluation))
+            write_json(run / EVALUATION / NUMBERS, dict(evaluation))
             write_json(run / "config.json", {"task": evaluation["task"]})
             folder = run
         return Display(write_report(folder, target).read_text(encoding="utf-8"), height)

@@ -46,8 +46,9 @@ from fieldconv.viz.values import VertexValues, colouring, read_shape
 
 Floats = NDArray[np.float64]
 
-LOGS = ("log.csv", "metrics.csv")
-EVALUATION = "evaluation"
+LOG = "metrics.csv"
+LOGS = ("log.csv", LOG)
+EVALUATION, NUMBERS = "evaluation", "metrics.json"
 
 
 class RunError(ValueError):
@@ -334,7 +335,7 @@ def read_run(folder: str | Path, *, description: Mapping[str, Any] | None = None
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run folder")
     config = _read_json(folder / "config.json")
-    evaluation = _read_json(folder / EVALUATION / "metrics.json")
+    evaluation = _read_json(folder / EVALUATION / NUMBERS)
     history = next((_read_log(folder / name) for name in LOGS if (folder / name).exists()), {})
     if not config and not evaluation and not history:
         raise RunError(f"{folder}: not a run folder; it has neither config.json nor a log nor an evaluation")
@@ -342,7 +343,7 @@ def read_run(folder: str | Path, *, description: Mapping[str, Any] | None = None
     try:
         _ = run.known_metrics, run.curve_texts
     except (AttributeError, TypeError, ValueError) as problem:
-        source = folder / EVALUATION / "metrics.json"
+        source = folder / EVALUATION / NUMBERS
         raise RunError(
             f"{source}: its description cannot be read ({problem}); evaluate the run again"
         ) from None

@@ -25,7 +25,7 @@ def mean_interval(
     values : (n,) floats
         One number per shape.
     weights : (n,) floats, optional
-        Of each shape in the mean, such as its number of vertices.
+        Weight of each shape in the mean, such as its number of vertices.
     rounds : int
         How often shapes are drawn.
 

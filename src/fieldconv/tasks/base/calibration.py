@@ -44,7 +44,7 @@ def fit_temperature(scores: Tensor, target: Tensor) -> float:
     right = scores.gather(1, target[:, None]).mean()
 
     def slope(inverse: float) -> float:
-        """Of the mean cross entropy, along 1/T."""
+        """Return the derivative of the mean cross entropy by 1/T."""
         return float(((inverse * scores).softmax(1) * scores).sum(1).mean() - right)
 
     low, high = np.log(1 / LIMITS[1]), np.log(1 / LIMITS[0])

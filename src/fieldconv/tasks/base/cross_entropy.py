@@ -25,7 +25,7 @@ class _ByChunks(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        """Of each row: softmax, less what it should be."""
+        """Return the gradient of each row: its softmax minus its target."""
         scores, target = ctx.saved_tensors
         target, gradient = target[:, None], torch.where(target >= 0, gradient, 0)[:, None]
         result = torch.empty_like(scores)

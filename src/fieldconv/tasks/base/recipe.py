@@ -136,9 +136,9 @@ class Preset:
     surface : dict
         Fields of `SurfaceSettings`, for any network that has them: radius, samples, features …
     networks : dict of str to dict
-        By the name of a network, fields of its settings.
+        Fields of a network's settings, by its name.
     vertices : int
-        Of the meshes for which the radius was chosen; on coarser ones it has to be larger.
+        Vertices of the meshes for which the radius was chosen; on coarser ones it has to be larger.
     like : str
         Another preset, whose settings a network takes that says nothing about this one.
     """

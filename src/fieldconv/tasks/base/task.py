@@ -92,7 +92,7 @@ class Task:
     Attributes
     ----------
     name, about : str
-        By which it is found, and what it gives in a few words, for help texts.
+        Name by which it is found, and what it gives in a few words, for help texts.
     layout : str
         What a folder for it looks like.
     head : "labels", "classification", "descriptors" or "vectors"

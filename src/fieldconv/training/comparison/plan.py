@@ -25,7 +25,7 @@ class PlannedRun:
     ----------
     network : str
     seed : int
-        Of the training, and of the split where the data has none of its own.
+        Seed of the training, and of the split where the data has none of its own.
     settings : RunSettings
     """
 

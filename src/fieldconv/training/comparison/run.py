@@ -22,6 +22,7 @@ from fieldconv.training.run import train_from
 from fieldconv.training.settings import FILE, RunSettings
 from fieldconv.viz.comparison import Compared, Difference, write_comparison
 from fieldconv.viz.metric import metric_of
+from fieldconv.viz.run_folder import EVALUATION, NUMBERS
 
 EMBEDDED_TASK = "segmentation"
 COSTS, PAGE = "costs", "report.html"
@@ -36,7 +37,7 @@ class Comparison:
     networks : list of Compared
         Each network's runs and costs, the best first.
     differences : list of Difference
-        Of every two networks, with the chance that it is none.
+        Difference between every two networks, with the p-value of a paired test.
     page : path
         The report.
     failed : dict of str to str
@@ -84,7 +85,7 @@ def compare(
     preset : str
         Sizes and inputs of the networks, and the common recipe.
     epochs : int, optional
-        Of every network, instead of the recipe's.
+        Epochs of every network, instead of the recipe's.
     budget : float, optional
         Minutes of training for each run: as many epochs as fit, by the measured time of a step.
     quiet : bool
@@ -139,7 +140,7 @@ def _run_all(
         if (folder / FILE).is_file():
             _check_same(run, folder)
         before = progress.begin(number, run)
-        if not (folder / "evaluation" / "metrics.json").is_file():
+        if not (folder / EVALUATION / NUMBERS).is_file():
             try:
                 model = train_from(
                     run.settings,

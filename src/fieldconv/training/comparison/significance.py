@@ -19,7 +19,7 @@ def paired_test(differences: ArrayLike, *, rounds: int = 20_000) -> float:
     Parameters
     ----------
     differences : (n,) floats
-        Of the two networks' numbers on each shape.
+        Differences of the two networks' numbers on each shape.
     rounds : int
         How many random signs are tried.
 

@@ -158,6 +158,20 @@ def test_no_file_but_its_own_compares_the_name_of_a_task() -> None:
             assert not names & literals, f"{path.relative_to(ROOT)}, line {node.lineno}"
 
 
+def test_no_table_has_the_names_of_tasks_for_keys() -> None:
+    """To look a name up in a table is to compare it; networks may say how they were trained for each task."""
+    names = set(task_names())
+    for path in modules():
+        if path.relative_to(ROOT).parts[0] in ("tasks", "networks"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            keys = node.keys if isinstance(node, ast.Dict) else []
+            found = {key.value for key in keys if isinstance(key, ast.Constant)}
+            if isinstance(node, ast.MatchValue):
+                found = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+            assert not names & found, path.relative_to(ROOT)
+
+
 def test_reader_follows_a_prediction_through_each_room_once() -> None:
     """CONTRIBUTING.md describes this walk; here is that its steps are where it says."""
     steps = {

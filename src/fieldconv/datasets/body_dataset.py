@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fieldconv.datasets.base import Own, SurfaceDataset
 from fieldconv.datasets.bodies.parts import FINE_PARTS, PARTS
 from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
 from fieldconv.folders.collection import Collection, Item, Sample
 from fieldconv.geometry.mesh import Mesh
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import EmbeddedShape
 from fieldconv.tasks.template_points import laid_out
 
 
@@ -24,8 +24,9 @@ class Bodies(SurfaceDataset):
 
     Parameters
     ----------
-    task : "template-points", "segmentation" or "correspondence"
-        Places on the template with parts at two levels, the eight parts, or vertices of the template.
+    task : str
+        Such as "template-points" (places on the template, with parts at two levels), "segmentation" (the
+        eight parts) or "correspondence" (vertices of the template).
     folder : path
         Where bodies are kept as files. Those that are not there are made, for which anny is needed.
     seeds : iterable of int
@@ -77,36 +78,19 @@ def _template(folder: Path) -> BodyTemplate:
     return BodyTemplate.load(path)
 
 
-@dataclass(frozen=True)
-class _Targets:
-    """What a task is given of each body."""
-
-    names: tuple[str, ...]  # of its classes
-    read: Callable[[BodySample, Path], NDArray[Any]]
-    on_template: bool = True
-
-
-# Task → what bodies have for it.
-_TARGETS = {
-    "template-points": _Targets(
-        (*PARTS, *FINE_PARTS), lambda body, folder: _template(folder).positions(body).astype(np.float32)
-    ),
-    "segmentation": _Targets(PARTS, lambda body, folder: body.labels, on_template=False),
-    "correspondence": _Targets((), lambda body, folder: _template(folder).nearest(body)),
-}
-
-
 def body_collection(task: str, folder: Path, seeds: Iterable[int]) -> Collection:
     """Return the bodies of these seeds with the targets of a task."""
-    targets = _TARGETS.get(task)
-    if targets is None:
-        raise ValueError(f"there are no bodies for {task}; choose of {', '.join(_TARGETS)}")
+    kind = task_named(task)
+    if kind.paired:
+        raise ValueError(f"there are no bodies for {task}, which learns from pairs")
     items = [
         Item(f"body-{seed:06d}", partial(_read, task, folder, folder / f"body-{seed:06d}.npz", seed))
         for seed in seeds
     ]
-    template = partial(body_template, folder) if targets.on_template else None
-    return Collection(f"bodies in {folder}", task, tuple(items), targets.names, template=template)
+    parts = (*PARTS, *FINE_PARTS) if kind.one_template else PARTS  # the template has both levels
+    template = partial(body_template, folder) if kind.one_template else None
+    names = kind.embedded_classes(("person",), parts)
+    return Collection(f"bodies in {folder}", task, tuple(items), names, template=template)
 
 
 def _read(task: str, folder: Path, path: Path, seed: int) -> Sample:
@@ -116,4 +100,12 @@ def _read(task: str, folder: Path, path: Path, seed: int) -> Sample:
         folder.mkdir(parents=True, exist_ok=True)
         make_body(seed).save(path)
     body = BodySample.load(path)
-    return Sample(body.mesh, _TARGETS[task].read(body, folder))
+    shape = EmbeddedShape(
+        body.mesh,
+        kind=0,
+        part=body.labels,
+        place=lambda: _template(folder).nearest(body),
+        made=body,
+        point=lambda: _template(folder).positions(body).astype(np.float32),
+    )
+    return Sample(body.mesh, task_named(task).embedded_target(shape))

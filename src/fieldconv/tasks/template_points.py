@@ -32,6 +32,7 @@ from fieldconv.tasks.base import (
     QUICK,
     Chunk,
     Decoded,
+    EmbeddedShape,
     Metric,
     Prediction,
     Preset,
@@ -127,6 +128,12 @@ class TemplatePoints(Task):
         template = partial(_laid_out, templates[0]) if len(templates) == 1 else None
         names = part_names(template()) if template is not None else ()
         return folder.divided(self.name, entries, items, class_names=names, template=template)
+
+    def embedded_target(self, shape: EmbeddedShape) -> Any:
+        return super().embedded_target(shape) if shape.point is None else shape.point()
+
+    def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
+        return parts
 
     def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
         sample.mesh.save(folder / f"{item.name}.ply")

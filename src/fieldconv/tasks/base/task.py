@@ -74,6 +74,8 @@ class EmbeddedShape:
         The vertex of the template that each vertex corresponds to, −1 for none.
     made : object
         As the generator made it, for ground truth between two shapes.
+    point : callable () -> (V, 3) float32, optional
+        The point of the template that each vertex corresponds to, if the generator knows points.
     """
 
     mesh: Mesh
@@ -81,6 +83,7 @@ class EmbeddedShape:
     part: NDArray[np.int64]
     place: Callable[[], NDArray[np.int64]]
     made: Any
+    point: Callable[[], NDArray[np.float32]] | None = None
 
 
 class Task:

@@ -250,6 +250,28 @@ def test_no_option_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
     assert "$ fieldconv train segmentation --out RUN" in shown
 
 
+@pytest.mark.parametrize(
+    ("options", "radius"),
+    [
+        (["--data", "FOLDER"], "[paper 0.05, reproduce 0.05, tiny 0.05] (default: 0.075)"),
+        ([], "[paper 0.05, reproduce 0.05] (default: 0.1677)"),  # on creatures of 1,000 vertices
+        (["--vertices", "5000"], "[paper 0.05, reproduce 0.05] (default: 0.075)"),
+        (["--preset", "paper"], "[default 0.1677, scans 0.1677, tiny 0.1677] (default: 0.05)"),
+    ],
+)
+def test_help_shows_groups_and_the_values_that_presets_have(
+    options: list[str], radius: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    with pytest.raises(SystemExit):
+        main(["train", "correspondence", *options, "--help"])
+    shown = capsys.readouterr().out
+    for group in ("data", "recipe", "network", "machine"):
+        assert f" {group} options " in shown
+    plain = " ".join(shown.replace("│", " ").replace("|", " ").split())
+    assert f"filters' support, at unit area. {radius}" in plain
+
+
 def test_demo_runs_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--out", str(tmp_path), "--epochs", "1", "--meshes", "2"]) == 0
     shown = capsys.readouterr().out

@@ -52,7 +52,11 @@ def train_for(arguments: list[str]) -> Callable[..., int]:
     preset = value_of(arguments, "--preset", "default")
     config = network_named(network).Config
 
-    data = {"data": value_of(arguments, "--data", "") or None}  # without any, radii are those for creatures
+    # The radius depends on the data: on coarse creatures it is larger.
+    data: dict[str, Any] = {"data": value_of(arguments, "--data", "") or None}
+    vertices = value_of(arguments, "--vertices", "")
+    if vertices.isdecimal() and int(vertices) > 0:  # else the error comes when the line is read as a whole
+        data["vertices"] = int(vertices)
 
     def values(name: str) -> dict[str, dict[str, Any]]:
         settings = RunSettings.assemble(task.name, preset=name, network=network, changes=data)

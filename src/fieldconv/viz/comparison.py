@@ -182,11 +182,7 @@ def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]
     shares = all(np.nanmin(rows[:, 1]) >= 0 and np.nanmax(rows[:, 1]) <= 1 for rows in drawn.values())
     figure = figures.lines(
         {name: tuple(rows.T) for name, rows in drawn.items()},
-        x=texts.x,
-        y=texts.y,
-        percent=texts.percent,
-        percent_x=texts.percent_x,
-        diagonal=texts.diagonal,
+        **texts.axes,
         limits=(None, (0.0, 1.01) if shares else None),
     )
     return list(figures.save_figure(figure, Path(folder) / "curves"))
@@ -250,11 +246,7 @@ def _curves(networks: Sequence[Compared]) -> str:
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in drawn.items()}
     plot = plots.lines(
         pairs,
-        x=texts.x,
-        y=texts.y,
-        percent=texts.percent,
-        percent_x=texts.percent_x,
-        diagonal=texts.diagonal,
+        **texts.axes,
     )
     return section(texts.title, plot, texts.caption)
 

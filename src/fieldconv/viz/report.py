@@ -129,11 +129,7 @@ def write_figures(
         limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
         drawn = figures.lines(
             pairs,
-            x=texts.x,
-            y=texts.y,
-            percent=texts.percent,
-            percent_x=texts.percent_x,
-            diagonal=texts.diagonal,
+            **texts.axes,
             limits=limits,
         )
         made[f"curves_{place + 1}" if place else "curves"] = drawn
@@ -489,11 +485,7 @@ def _curve_section(
         colours = [colour_of[name] if name in colour_of else next(further) for name in pairs]
     drawn = plots.lines(
         pairs,
-        x=texts.x,
-        y=texts.y,
-        percent=texts.percent,
-        percent_x=texts.percent_x,
-        diagonal=texts.diagonal,
+        **texts.axes,
         limits=limits,
         colours=colours,
     )

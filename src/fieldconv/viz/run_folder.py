@@ -67,6 +67,11 @@ class CurveTexts:
     diagonal: str = ""
     caption: str = ""
 
+    @property
+    def axes(self) -> dict[str, Any]:
+        """What `lines` of both kinds of plots is told about the axes."""
+        return {name: getattr(self, name) for name in ("x", "y", "percent", "percent_x", "diagonal")}
+
 
 @dataclass(frozen=True)
 class Benchmark:

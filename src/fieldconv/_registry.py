@@ -1,4 +1,4 @@
-"""Open sets of named things: those of the package, of other people's packages, and of one's own script."""
+"""Open sets of named things: those of the package, of other people's packages, and of the caller's script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets from any folder: one's own layout, or whichever of the benchmarks it is."""
+"""Datasets from any folder: your own layout, or one of the benchmarks."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def open_dataset(
     seed: int = 0,
     **options: Any,
 ) -> SurfaceDataset:
-    """Return the dataset in a folder, be it a benchmark's, one's own, or packed.
+    """Return the dataset in a folder, a benchmark's, your own, or a packed one.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ PAPERS = ("paper", "reproduce")
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where and how a run is computed; see Lightning Fabric for all that can be said here."""
+    """Where and how a run is computed; the options are those of Lightning Fabric."""
 
     accelerator: str = "auto"
     """cpu, cuda, or auto for cuda if there is one."""

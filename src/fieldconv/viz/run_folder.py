@@ -69,7 +69,7 @@ class CurveTexts:
 
     @property
     def axes(self) -> dict[str, Any]:
-        """What `lines` of both kinds of plots is told about the axes."""
+        """Arguments about the axes, for `lines` of plots and of figures."""
         return {name: getattr(self, name) for name in ("x", "y", "percent", "percent_x", "diagonal")}
 
 
@@ -253,7 +253,7 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """Settings by dotted names, without what says nothing about how the run was made."""
+        """Settings by dotted names, without those that do not matter for how the run was made."""
         return {
             key: value
             for key, value in _flat(self.config).items()

@@ -13,7 +13,7 @@ Split = Literal["train", "test", "all"]
 
 
 class Published(NamedTuple):
-    """Published results, to stand beside one's own.
+    """Published results, to show beside your own.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Published(NamedTuple):
 
 
 class Benchmark(SurfaceDataset):
-    """A benchmark set in a folder. None is downloaded: the error for a missing one says where it can be had.
+    """A benchmark set in a folder. None is downloaded: the error for a missing one says where to get it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What all tasks are made of: see `Task` for what a task of one's own has to say."""
+"""What all tasks are made of: see `Task` for what a task of your own must define."""
 
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.prediction import Decoded, Prediction

@@ -191,7 +191,7 @@ def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
 
 
 class NoneScore(NamedTuple):
-    """How well "there is no counterpart" is said.
+    """How well vertices without a counterpart are recognised.
 
     Attributes
     ----------

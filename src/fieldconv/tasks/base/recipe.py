@@ -140,7 +140,7 @@ class Preset:
     vertices : int
         Vertices of the meshes for which the radius was chosen; on coarser ones it has to be larger.
     like : str
-        Another preset, whose settings a network takes that says nothing about this one.
+        Another preset, whose settings are used for a network that has none for this one.
     """
 
     training: Mapping[str, Any] = field(default_factory=dict)

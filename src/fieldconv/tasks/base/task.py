@@ -1,4 +1,4 @@
-"""What a task is. Everything that is particular to one stands in its own file, and everybody else asks it."""
+"""What a task is. All that is particular to one is in its own file; the rest of the package asks it."""
 
 from __future__ import annotations
 

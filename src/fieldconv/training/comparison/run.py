@@ -75,7 +75,7 @@ def compare(
     out : path
         Folder for the runs, ``report.html``, tables as CSV and figures for print.
     data : path, optional
-        Folder of a benchmark or of one's own meshes; embedded creatures if not given.
+        Folder of a benchmark or of your own meshes; embedded creatures if not given.
     task : str, optional
         What the data is for, if the folder does not show it.
     seeds : int

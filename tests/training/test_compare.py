@@ -70,6 +70,31 @@ def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
     assert (run.settings.training.label_smoothing, run.settings.network.width) == (0.2, 32)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("network", "task", "epochs", "rate", "drop_every"),
+    [("hsn", "segmentation", 50, 0.01, 21), ("hsn", "correspondence", 100, 0.01, 60)],
+)
+def test_a_recipe_may_differ_by_task(
+    network: str, task: str, epochs: int, rate: float, drop_every: int
+) -> None:
+    [run] = plan_runs(task, [network], seeds=1, recipe="own")
+    training = run.settings.training
+    assert (training.epochs, training.learning_rate, training.drop_every) == (epochs, rate, drop_every)
+
+
+def test_deltaconv_classifies_as_its_authors_did_but_for_sgd() -> None:
+    [run] = plan_runs("classification", ["deltaconv"], seeds=1, recipe="own")
+    training, network = run.settings.training, run.settings.network
+    assert (training.epochs, training.batch, training.label_smoothing) == (100, 16, 0.2)
+    assert (network.width, network.layers, network.embedding) == (32, 4, 1024)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("preset", "width"), [("paper", 256), ("reproduce", 256), ("default", 128)])
+def test_diffusionnet_is_as_wide_as_its_paper_has_it_for_classes_of_vertices(preset: str, width: int) -> None:
+    [run] = plan_runs("correspondence", ["diffusionnet"], seeds=1, preset=preset)
+    assert run.settings.network.width == width  # type: ignore[attr-defined]
+
+
 def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
     runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radius": 0.3})
     assert runs[0].settings.network.radius == 0.3  # type: ignore[attr-defined]

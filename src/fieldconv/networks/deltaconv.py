@@ -129,6 +129,16 @@ class DeltaConvNet(ScalarNetwork):
         "average": None,
         "validation": 0.1,
     }
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {  # theirs: SGD to 0.1 with a cosine
+        "classification": {
+            "epochs": 100,
+            "batch": 16,
+            "learning_rate": 0.001,
+            "schedule": "one_cycle",
+            "label_smoothing": 0.2,
+            "validation": 0.0,
+        }
+    }
     heads = ("labels", "classification", "descriptors", "vectors")
     config: DeltaConvConfig
 

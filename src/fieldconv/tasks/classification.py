@@ -41,7 +41,10 @@ from fieldconv.tasks.base.metrics import accuracy, confusion
 # The paper says "either 32 or 48 features" without saying where: 48 goes to segmentation, its largest filters
 # and data, 32 to the other tasks.
 _PAPER = {"width": 32, "blocks": 2, "rings": 6, "band_limit": 2}
-_DIFFUSIONNET = {"width": 32}  # what its paper has for SHREC'11
+_RIVALS: dict[str, dict[str, Any]] = {  # what their papers have for SHREC'11
+    "diffusionnet": {"width": 32},
+    "deltaconv": {"width": 32, "layers": 4, "embedding": 1024},
+}
 
 
 class Classification(LabelTask):
@@ -56,24 +59,24 @@ class Classification(LabelTask):
         "paper": Preset(
             training={"epochs": 30},
             surface={"radius": 0.2},
-            networks={"fcnet": {**_PAPER, **LETTER}, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": {**_PAPER, **LETTER}, **_RIVALS},
         ),
         "reproduce": Preset(
             training={**REPRODUCE, "epochs": 30},
             surface={"radius": 0.2},
-            networks={"fcnet": {**_PAPER, **REPRODUCED}, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}, **_RIVALS},
             like="paper",
         ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
             surface={"radius": 0.2, "features": "wks", "samples": 1024},
-            networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": _PAPER, **_RIVALS},
         ),
         "scans": Preset(
             training={**MODERN, "epochs": 36, "label_smoothing": 0.2, "damaged": 8},
             surface={"radius": 0.2, "samples": 1024, **SCANNED},
-            networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": _PAPER, **_RIVALS},
             like="default",
         ),
         "tiny": Preset(training={**QUICK, "batch": 4}, surface={"radius": 0.2}, networks={"fcnet": _PAPER}),

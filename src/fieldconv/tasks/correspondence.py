@@ -55,6 +55,7 @@ _PAPER = {
     "dropout": 0.5,
 }
 _HSN = {"rings": 2, "dense": 256}
+_DIFFUSIONNET = {"width": 256}  # what its paper has for a class at each vertex
 
 
 class Correspondence(LabelTask):
@@ -90,13 +91,13 @@ class Correspondence(LabelTask):
         "paper": Preset(
             training={"epochs": 60},
             surface={"radius": 0.05},
-            networks={"fcnet": {**_PAPER, **LETTER}, "hsn": _HSN},
+            networks={"fcnet": {**_PAPER, **LETTER}, "hsn": _HSN, "diffusionnet": _DIFFUSIONNET},
             vertices=5000,
         ),
         "reproduce": Preset(
             training={**REPRODUCE, "label_smoothing": 0.0, "epochs": 60},
             surface={"radius": 0.05},
-            networks={"fcnet": {**_PAPER, **REPRODUCED}, "hsn": _HSN},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}, "hsn": _HSN, "diffusionnet": _DIFFUSIONNET},
             vertices=5000,
             like="paper",
         ),

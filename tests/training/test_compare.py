@@ -206,6 +206,20 @@ def test_budget_is_as_many_epochs_as_fit(found: Comparison, folder: Path, tmp_pa
         fc.compare(["pointnet2"], out=tmp_path, budget=1, epochs=1)
 
 
+def test_what_was_measured_with_other_settings_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fieldconv.training.comparison import run as module
+
+    was_there = []
+    monkeypatch.setattr(module, "measured_cost", lambda _, kept: was_there.append(kept.is_file()))
+    for width in (8, 8, 16):
+        [planned] = plan_runs("segmentation", ["diffusionnet"], seeds=1, changes={"width": width})
+        module._cost(planned.settings, tmp_path / "diffusionnet")
+        (tmp_path / "diffusionnet.json").write_text("{}", encoding="utf-8")
+    assert was_there == [False, True, False]
+
+
 # Tables of made-up runs
 
 

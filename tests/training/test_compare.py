@@ -274,6 +274,26 @@ def test_curves_of_all_networks_are_in_one_plot(tmp_path: Path) -> None:
     assert list(networks[0].baselines()) == ["HKS"]
 
 
+def test_how_long_runs_were_trained() -> None:
+    network = made_up("fcnet", {1: [1.0], 2: [0.5]})
+    for seed, run in network.runs.items():
+        run.history.update(epoch=np.arange(1.0, 4.0), seconds=np.array([60.0, 60.0, 60.0]) * seed)
+    assert network.trained == ("3", "4.5")
+    network.runs[1].history.pop("seconds")
+    network.runs[1].history["epoch"] = np.arange(1.0, 6.0)
+    assert network.trained == ("3 to 5", "6.0")
+
+
+def test_differences_do_not_depend_on_the_order_of_shapes() -> None:
+    draw = np.random.default_rng(0)
+    numbers = draw.random((2, 30))
+    one, other = (made_up(name, {0: own.tolist()}) for name, own in zip("ab", numbers, strict=True))
+    turned = [made_up(n.name, {0: [0.0]}) for n in (one, other)]
+    for network, same in zip(turned, (one, other), strict=True):
+        network.runs[0].evaluation["shapes"] = same.runs[0].evaluation["shapes"][::-1]
+    assert differences_of(turned) == differences_of([one, other])
+
+
 def test_training_is_drawn_over_epochs(tmp_path: Path) -> None:
     network = made_up("fcnet", {1: [1.0], 2: [0.5]})
     assert write_training([network], tmp_path) == []

@@ -231,7 +231,7 @@ class DeltaConv(nn.Module):
         self.neighbours = perceptron(in_channels, out_channels)
         self.scalars = perceptron(4 * in_channels, out_channels)
         self.vectors = TangentLinear(2 * in_channels + out_channels, out_channels) if vectors else None
-        self.norm = nn.BatchNorm1d(out_channels) if vectors else None
+        self.norm = RowNorm(out_channels) if vectors else None
 
     def forward(self, x: Tensor, v: Tensor, calculus: Calculus) -> tuple[Tensor, Tensor]:
         """Apply the layer."""

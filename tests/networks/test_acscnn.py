@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 import shapes
 from fieldconv.geometry.anisotropic import anisotropic_stiffness, principal_directions
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.acscnn import ACSCNN, ANGLES, ACSConv, Laplacians
+from fieldconv.networks.acscnn import ACSCNN, ANGLES, ACSConv, Laplacians, ShapeNorm
 from fieldconv.surface import Surface
 from fieldconv.testing import assert_equivariant
 
@@ -82,6 +82,18 @@ def test_does_not_depend_on_frames_place_or_numbering(task: str) -> None:
     net = ACSCNN.for_task(task, classes=5, preset="tiny")
     surface = Surface.from_mesh(bumpy(), operators=("anisotropic",))
     assert_equivariant(net, surface, changes=("frames", "motion", "numbering"), positions="kept")
+
+
+def test_a_shape_is_classified_in_evaluation_as_in_training() -> None:
+    """With one shape in a step, batch normalisation knew it in training and not in evaluation."""
+    torch.manual_seed(0)
+    net = ACSCNN.for_task("classification", classes=5, preset="tiny", dropout=0.0)
+    surface = Surface.from_mesh(Mesh(*shapes.icosphere(2)), **net.config.surface_settings.to_dict())
+    surface.x = torch.randn_like(surface.x)
+    torch.testing.assert_close(net.train()(surface), net.eval()(surface))
+    torch.manual_seed(0)
+    x, norm = 3 + 7 * torch.randn(len(surface.area), 4), torch.nn.BatchNorm1d(4)
+    torch.testing.assert_close(ShapeNorm(4)(x, surface), norm(x))
 
 
 def test_number_of_parameters() -> None:

@@ -8,7 +8,9 @@ import torch
 from tests.nn.surfaces import flat_surface
 from torch_geometric.data import Batch
 
+from fieldconv.datasets.creatures import make_creature
 from fieldconv.networks.fcnet import FCNet, FCNetConfig
+from fieldconv.surface import Surface
 from fieldconv.testing import assert_equivariant
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]
@@ -81,6 +83,17 @@ def test_vectors_neither_explode_nor_vanish_through_eight_blocks(filter: str, li
         ]
     assert 0.1 < size[0] < 10
     assert 0.2 < size[1] / size[0] < 5
+
+
+@pytest.mark.parametrize("lift", ["gradient", "linear"])
+@pytest.mark.parametrize("features", ["xyz", "hks", "wks", "xyz+hks"])
+def test_scores_begin_small_whatever_the_raw_input(features: str, lift: str) -> None:
+    torch.manual_seed(0)
+    net = FCNet.for_task("classification", classes=30, preset="reproduce", features=features, lift=lift)
+    mesh = make_creature("octopus", 0, vertices=400).mesh
+    surface = Surface.from_mesh(mesh, **net.config.surface_settings.to_dict())
+    with torch.no_grad():
+        assert 0.1 < float(net(surface).square().mean().sqrt()) < 10
 
 
 def test_the_size_of_a_shapes_features_does_not_matter() -> None:

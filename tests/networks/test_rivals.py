@@ -14,6 +14,7 @@ import shapes
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks import network_named
 from fieldconv.networks.base import Network
+from fieldconv.networks.scalar import RowNorm
 from fieldconv.surface import Surface
 from fieldconv.surface.cache import SurfaceCache
 
@@ -115,6 +116,23 @@ def test_no_discs_are_computed(name: str, tmp_path: Any, monkeypatch: pytest.Mon
     assert set(cache.paths(bumpy(), net.config.surface_settings)) == {"samples", *net.config.operators}
     assert net(surface).shape == (162, 5)
     assert set(net.reads or ()) <= set(surface.keys())
+
+
+def test_normalisation_is_torchs_after_some_steps_and_sooner_of_use() -> None:
+    """Features of variance 10⁻⁴: evaluation is right after one step, where torch's own is off by 1."""
+    torch.manual_seed(0)
+    ours, theirs = RowNorm(3), torch.nn.BatchNorm1d(3)
+    x = 2 + 0.01 * torch.randn(50, 3)
+    torch.testing.assert_close(ours(x), theirs(x))
+    assert float(ours.eval()(x).detach().std()) == pytest.approx(1, abs=0.1)
+    assert float(theirs.eval()(x).detach().std()) < 0.1
+    for layer in (ours.train(), theirs.train()):
+        torch.manual_seed(1)
+        for _ in range(200):
+            layer(torch.randn(50, 3))
+    torch.testing.assert_close(ours.running_var, theirs.running_var)
+    torch.testing.assert_close(ours.running_mean, theirs.running_mean)
+    assert ours.num_batches_tracked == 201
 
 
 @pytest.mark.parametrize("name", NAMES)

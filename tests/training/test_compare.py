@@ -70,6 +70,31 @@ def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
     assert (run.settings.training.label_smoothing, run.settings.network.width) == (0.2, 32)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("network", "task", "epochs", "rate", "drop_every"),
+    [("hsn", "segmentation", 50, 0.01, 21), ("hsn", "correspondence", 100, 0.01, 60)],
+)
+def test_a_recipe_may_differ_by_task(
+    network: str, task: str, epochs: int, rate: float, drop_every: int
+) -> None:
+    [run] = plan_runs(task, [network], seeds=1, recipe="own")
+    training = run.settings.training
+    assert (training.epochs, training.learning_rate, training.drop_every) == (epochs, rate, drop_every)
+
+
+def test_deltaconv_classifies_as_its_authors_did_but_for_sgd() -> None:
+    [run] = plan_runs("classification", ["deltaconv"], seeds=1, recipe="own")
+    training, network = run.settings.training, run.settings.network
+    assert (training.epochs, training.batch, training.label_smoothing) == (100, 16, 0.2)
+    assert (network.width, network.layers, network.embedding) == (32, 4, 1024)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("preset", "width"), [("paper", 256), ("reproduce", 256), ("default", 128)])
+def test_diffusionnet_is_as_wide_as_its_paper_has_it_for_classes_of_vertices(preset: str, width: int) -> None:
+    [run] = plan_runs("correspondence", ["diffusionnet"], seeds=1, preset=preset)
+    assert run.settings.network.width == width  # type: ignore[attr-defined]
+
+
 def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
     runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radius": 0.3})
     assert runs[0].settings.network.radius == 0.3  # type: ignore[attr-defined]
@@ -181,6 +206,20 @@ def test_budget_is_as_many_epochs_as_fit(found: Comparison, folder: Path, tmp_pa
         fc.compare(["pointnet2"], out=tmp_path, budget=1, epochs=1)
 
 
+def test_what_was_measured_with_other_settings_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fieldconv.training.comparison import run as module
+
+    was_there = []
+    monkeypatch.setattr(module, "measured_cost", lambda _, kept: was_there.append(kept.is_file()))
+    for width in (8, 8, 16):
+        [planned] = plan_runs("segmentation", ["diffusionnet"], seeds=1, changes={"width": width})
+        module._cost(planned.settings, tmp_path / "diffusionnet")
+        (tmp_path / "diffusionnet.json").write_text("{}", encoding="utf-8")
+    assert was_there == [False, True, False]
+
+
 # Tables of made-up runs
 
 
@@ -233,6 +272,26 @@ def test_curves_of_all_networks_are_in_one_plot(tmp_path: Path) -> None:
     np.testing.assert_allclose(curve[:, 2], np.abs(at - at**2) / np.sqrt(2))
     assert [path.name for path in write_curves(networks, tmp_path)] == ["curves.png", "curves.pdf"]
     assert list(networks[0].baselines()) == ["HKS"]
+
+
+def test_how_long_runs_were_trained() -> None:
+    network = made_up("fcnet", {1: [1.0], 2: [0.5]})
+    for seed, run in network.runs.items():
+        run.history.update(epoch=np.arange(1.0, 4.0), seconds=np.array([60.0, 60.0, 60.0]) * seed)
+    assert network.trained == ("3", "4.5")
+    network.runs[1].history.pop("seconds")
+    network.runs[1].history["epoch"] = np.arange(1.0, 6.0)
+    assert network.trained == ("3 to 5", "6.0")
+
+
+def test_differences_do_not_depend_on_the_order_of_shapes() -> None:
+    draw = np.random.default_rng(0)
+    numbers = draw.random((2, 30))
+    one, other = (made_up(name, {0: own.tolist()}) for name, own in zip("ab", numbers, strict=True))
+    turned = [made_up(n.name, {0: [0.0]}) for n in (one, other)]
+    for network, same in zip(turned, (one, other), strict=True):
+        network.runs[0].evaluation["shapes"] = same.runs[0].evaluation["shapes"][::-1]
+    assert differences_of(turned) == differences_of([one, other])
 
 
 def test_training_is_drawn_over_epochs(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from fieldconv._checked import check_count
 from fieldconv.geometry.anisotropic import Stiffness, anisotropic_stiffness, principal_directions, summed
 from fieldconv.networks.base import NetworkConfig
-from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
+from fieldconv.networks.scalar import EVERY_VERTEX, RowNorm, ScalarNetwork
+from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.ops.sparse import SparseMatrix
 from fieldconv.surface.parts import Part, Preparation, Sampling, Tensors, register_operator, single
 
@@ -89,8 +90,10 @@ class ACSCNN(ScalarNetwork):
 
     where T_k are Chebyshev polynomials and Λ̃ the eigenvalues, scaled to [−1, 1]; eigenfunctions are never
     computed. As the authors do, the Laplacian is first normalised to a diagonal of ones. Convolutions are
-    followed by batch normalisation and ReLU; a dense layer and dropout precede the outputs. Shapes are
-    classified by the mean over their area of what the last convolution puts out.
+    followed by batch normalisation and ReLU; a dense layer and dropout precede the outputs. Shapes, which the
+    authors do not classify, are told by the mean over their area of what the last convolution puts out, and
+    normalised each by itself: with one shape in a step that is what batch normalisation does in training,
+    but not in evaluation.
 
     On samples of a mesh, the Laplacian is that of the whole mesh for functions that are interpolated from
     the samples. It is then less sparse, so by default every vertex of up to 10,000 is kept.
@@ -135,7 +138,9 @@ class ACSCNN(ScalarNetwork):
         self.layers = nn.ModuleList(
             ACSConv(before, after, order=config.order) for before, after in pairwise(widths)
         )
-        self.norms = nn.ModuleList(nn.BatchNorm1d(config.width) for _ in range(config.layers))
+        self._by_itself = config.head == "classification"
+        norm = ShapeNorm if self._by_itself else RowNorm
+        self.norms = nn.ModuleList(norm(config.width) for _ in range(config.layers))
         self.head = nn.Sequential(
             nn.Linear(config.width, config.dense),
             nn.ReLU(),
@@ -147,8 +152,36 @@ class ACSCNN(ScalarNetwork):
         """Return (n, width): what the last convolution puts out, normalised and rectified."""
         x, laplacians = self.inputs(surface), Laplacians(surface)
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = torch.relu(norm(layer(x, laplacians)))
+            y = layer(x, laplacians)
+            x = torch.relu(norm(y, surface) if self._by_itself else norm(y))
         return x
+
+
+class ShapeNorm(nn.Module):
+    """Each channel to mean 0 and variance 1 over the samples of each shape, then a learnt scale and shift.
+
+    Parameters
+    ----------
+    channels : int
+        C.
+
+    Shapes
+    ------
+    - input (n, C), and the surface (or batch of surfaces) with n samples
+    - output (n, C)
+    """
+
+    def __init__(self, channels: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
+        self.eps = eps
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Apply the layer."""
+        shape, alike = shape_of_samples(surface)[0], torch.ones_like(surface.area)
+        x = x - mean_per_shape(x, alike, surface)[shape]
+        variance = mean_per_shape(x.square(), alike, surface)[shape]
+        return self.weight * x * torch.rsqrt(variance + self.eps) + self.bias
 
 
 class ACSConv(nn.Module):

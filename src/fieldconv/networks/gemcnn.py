@@ -285,7 +285,10 @@ class GEMCNN(FeatureNetwork):
     again. With samples, neighbours are those whose cells (the points nearest to them) touch. Tangent vectors
     are the order 1 of a last convolution, for which the last block keeps all orders.
 
-    The network is that of the authors' public code for FAUST; their paper states no number of parameters.
+    Widths, orders and layers are those of the authors' public code for FAUST; their paper states no number of
+    parameters. Convolutions are the paper's equation, from which that code departs: its kernels change
+    linearly with the length of the edge (two rings), it takes the mean over a point and its neighbours
+    instead of the sum, and biases come with all orders, turned to the neighbour's direction.
 
     Parameters
     ----------

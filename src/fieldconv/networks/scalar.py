@@ -73,7 +73,11 @@ class ScalarNetwork(Network):
 
 
 class RowNorm(nn.BatchNorm1d):
-    """Batch normalisation, which takes a single row as it would in evaluation: it has no spread.
+    """Batch normalisation that is of use after few steps, and for a single row.
+
+    A single row, which has no spread, is taken as it would be in evaluation. Mean and variance for evaluation
+    are plain averages over the first steps: torch's begin at 0 and 1, and where the variance is a thousandth
+    of that, evaluation would be wrong for as long as a hundred steps.
 
     Examples
     --------
@@ -81,10 +85,15 @@ class RowNorm(nn.BatchNorm1d):
     tensor([[1.0000, 1.0000, 1.0000]], grad_fn=<NativeBatchNormBackward0>)
     """
 
+    num_batches_tracked: Tensor
+
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer."""
-        if self.training and len(input) == 1:
-            return torch.nn.functional.batch_norm(
-                input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
-            )
-        return super().forward(input)
+        learns = self.training and len(input) > 1
+        share = 0.0
+        if learns:
+            self.num_batches_tracked.add_(1)
+            share = max(self.momentum or 0.0, 1 / float(self.num_batches_tracked))
+        return torch.nn.functional.batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, learns, share, self.eps
+        )

@@ -45,7 +45,10 @@ from fieldconv.tasks.base.metrics import accuracy, confusion
 _PAPER = {"width": 32, "blocks": 2, "rings": 6, "band_limit": 2}
 _EPOCHS = 30  # in the paper
 _SURFACE = {"radius": RADIUS}
-_DIFFUSIONNET = {"width": 32}  # what its paper has for SHREC'11
+_RIVALS: dict[str, dict[str, Any]] = {  # what their papers have for SHREC'11
+    "diffusionnet": {"width": 32},
+    "deltaconv": {"width": 32, "layers": 4, "embedding": 1024},
+}
 
 
 class Classification(LabelTask):
@@ -60,24 +63,24 @@ class Classification(LabelTask):
         "paper": Preset(
             training={"epochs": _EPOCHS},
             surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **LETTER}, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": {**_PAPER, **LETTER}, **_RIVALS},
         ),
         "reproduce": Preset(
             training={**REPRODUCE, "epochs": _EPOCHS},
             surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **REPRODUCED}, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": {**_PAPER, **REPRODUCED}, **_RIVALS},
             like="paper",
         ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
             training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
             surface={**SAMPLED, "features": "wks"},
-            networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": _PAPER, **_RIVALS},
         ),
         "scans": Preset(
             training={**MODERN, "epochs": 36, "label_smoothing": 0.2, "damaged": 8},
             surface={**SAMPLED, **SCANNED},
-            networks={"fcnet": _PAPER, "diffusionnet": _DIFFUSIONNET},
+            networks={"fcnet": _PAPER, **_RIVALS},
             like="default",
         ),
         "tiny": Preset(training={**QUICK, "batch": 4}, surface=_SURFACE, networks={"fcnet": _PAPER}),

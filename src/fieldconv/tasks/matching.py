@@ -73,7 +73,7 @@ from fieldconv.viz.colours import alike
 from fieldconv.viz.values import VertexValues
 
 _PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
-_EPOCHS = 30  # in the paper
+_EPOCHS = 30  # the text states none
 _SURFACE = {"radius": 0.1, "samples": 2048}
 _TRAINING = {**MODERN, "positives": 2048, "soft_negatives": 0.0}
 _preset = partial(Preset, vertices=2048)

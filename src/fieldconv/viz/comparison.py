@@ -69,6 +69,15 @@ class Compared:
             return metric.text_with_spread(float(values.mean()), float(values.std(ddof=1)))
         return metric.text(float(values[0]) if len(values) else None)
 
+    @property
+    def trained(self) -> tuple[str, str]:
+        """How many epochs its runs had, and the mean of their minutes of training."""
+        logs = [run.history for run in self.runs.values()]
+        epochs = sorted({len(figures.epochs_of(log)) for log in logs})
+        seconds = [float(np.nansum(log["seconds"])) for log in logs if "seconds" in log]
+        spread = f"{epochs[0]} to {epochs[-1]}" if len(epochs) > 1 else str(epochs[0])
+        return spread, f"{np.mean(seconds) / 60:,.1f}" if seconds else "–"
+
     def shape_numbers(self) -> dict[str, dict[int, float]]:
         """Return, for each test shape, the number by which it is judged with each seed."""
         found: dict[str, dict[int, float]] = {}
@@ -207,7 +216,7 @@ def _results(networks: Sequence[Compared]) -> str:
     keys = list(dict.fromkeys(key for n in networks for run in n.runs.values() for key in run.metrics))
     metric = {key: next(r.metric(key) for n in networks for r in n.runs.values()) for key in keys}
     header = ["network", "runs", *(metric[key].label for key in keys)]
-    header += ["parameters", "ms a step", "memory of a step, MB", "ms to prepare a mesh"]
+    header += ["epochs", "minutes", "parameters", "ms a step", "memory of a step, MB", "ms to prepare a mesh"]
     rows, marked = [], set()
     for network in networks:
         memory = "–" if network.memory is None else f"{network.memory / 1e6:,.0f}"
@@ -216,6 +225,7 @@ def _results(networks: Sequence[Compared]) -> str:
                 network.name,
                 str(len(network.runs)),
                 *(network.text(key) for key in keys),
+                *network.trained,
                 f"{network.parameters:,}",
                 f"{1000 * network.step:,.0f}",
                 memory,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
-POSITIONS = 0.28  # length of a position on a sphere of unit area, 1/√4π: that of raw inputs
+POSITIONS = 0.28  # length of a position on a sphere of unit area, 1/√4π
 
 
 class FCNet(Network):
@@ -56,7 +57,7 @@ class FCNet(Network):
             config.lift_channels,
             rings=config.rings,
             spacing=config.spacing,
-            input_length=1.0 if config.input_scale == "unit" else POSITIONS,
+            input_length=_usual_length(config),
         )
         widths = [config.lift_channels] + [config.width] * config.blocks
         self.blocks = nn.ModuleList(
@@ -188,6 +189,15 @@ class FCNet(Network):
             lines.append(f"  {name:<10}{what:<60}{count_parameters(module):>12,}")
         lines.append(f"  {'total':<70}{self.num_parameters:>12,}")
         return "\n".join(lines)
+
+
+def _usual_length(config: FCNetConfig) -> float:
+    """About how long the lift's inputs are: raw positions are short, other raw features about 1 each."""
+    if config.input_scale == "unit":
+        return 1.0
+    positions = "xyz" in config.features.split("+")
+    others = max(0, config.num_features - 3 * positions)
+    return math.hypot(POSITIONS * positions, math.sqrt(others))
 
 
 def _scaled(scalars: Tensor, surface: Surface) -> Tensor:

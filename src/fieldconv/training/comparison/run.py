@@ -118,14 +118,23 @@ def compare(
             first = next(run.settings for run in planned if run.network == name)
             progress.say(f"Preparing the data for {name}, and measuring a step")
             examples = len(_opened(first, "train"))
-            first.save(out / COSTS / f"{name}.yaml")
-            costs[name] = measured_cost(out / COSTS / f"{name}.yaml", out / COSTS / f"{name}.json")
+            costs[name] = _cost(first, out / COSTS / name)
             expected[name] = costs[name].step * steps_per_epoch(examples, first.training.batch)
         if budget is not None:
             planned = [_within(run, 60 * budget, expected[run.network]) for run in planned]
         failed = _run_all(planned, out, expected, progress)
     done = [run for run in planned if run.folder not in failed]
     return _reported(done, costs, failed, out, recipe)
+
+
+def _cost(settings: RunSettings, place: Path) -> Cost:
+    """Return what a network costs, measured again if other settings were kept beside the last measurement."""
+    asked, kept = place.with_suffix(".yaml"), place.with_suffix(".json")
+    before = asked.read_bytes() if asked.is_file() else None
+    settings.save(asked)
+    if before not in (None, asked.read_bytes()):
+        kept.unlink(missing_ok=True)
+    return measured_cost(asked, kept)
 
 
 def _run_all(

@@ -146,6 +146,24 @@ def test_info(capsys, folder):
     shown = capsys.readouterr().out
     assert "162" in shown
     assert "Nothing is wrong" in shown
+    assert "Preparing every vertex: about" in shown
+    assert "samples" not in shown  # there are more of them than vertices
+    assert main(["info", str(folder / "ball.ply"), "--samples", "50"]) == 0
+    assert "Preparing 50 samples: about" in capsys.readouterr().out
+    assert main(["info", str(folder / "ball.ply"), "--samples", "0"]) == 1
+    assert capsys.readouterr().err == "fieldconv: samples is 0; give a whole number from 1 up\n"
+
+
+@pytest.mark.parametrize("vertices", ["0", "-5", "10000000000"])
+def test_creatures_that_cannot_be_made_leave_no_folder(vertices, capsys, tmp_path):
+    assert main(["datasets", "make", "creatures", str(tmp_path / "new"), "--vertices", vertices]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_is_taken_is_one_line(capsys, folder):
+    assert main(["datasets", "make", "creatures", str(folder)]) == 1
+    assert capsys.readouterr().err.endswith(": is there already and not empty. Choose a new folder.\n")
 
 
 def test_info_of_a_mesh_in_any_order_says_the_same(capsys, tmp_path, monkeypatch):

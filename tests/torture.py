@@ -7,7 +7,8 @@ A case is a campaign and a seed. It passes if the command did its work, is refus
 that says why not, and fails if it did anything else: a traceback, a crash, a wrong result, a file half
 written, or far too long. What fails is listed with the line that repeats it. Ends with 1 if anything failed.
 
-Commands run by `fieldconv.cli.main` in a process of their own, which is forked after everything was imported.
+Commands run by `fieldconv.cli.main` in a process of their own, which is forked after everything was imported;
+every fifth of those that are killed is begun in a new interpreter, as a shell would.
 """
 
 from __future__ import annotations
@@ -244,13 +245,27 @@ def begin_forked(arguments: list[str], said: Path, limit: int | None = None) -> 
         os._exit(code)
 
 
+def begin_fresh(arguments: list[str], said: Path) -> int:
+    """Start a command as a shell would, in a new interpreter; return its number."""
+    words = [sys.executable, "-m", "fieldconv.cli", *arguments]
+    opened = (os.POSIX_SPAWN_OPEN, 1, said, os.O_WRONLY | os.O_TRUNC, 0)
+    return os.posix_spawn(
+        sys.executable, words, os.environ, file_actions=[opened, (os.POSIX_SPAWN_DUP2, 1, 2)]
+    )
+
+
 def run_forked(
-    arguments: list[str], folder: Path, *, kill_after: float | None = None, limit: int | None = None
+    arguments: list[str],
+    folder: Path,
+    *,
+    kill_after: float | None = None,
+    limit: int | None = None,
+    fresh: bool = False,
 ) -> Ended:
     """A command in a process of its own, killed after so many seconds unless it has ended before."""
     handle, name = tempfile.mkstemp(dir=folder, suffix=".said")
     os.close(handle)
-    process = begin_forked(arguments, Path(name), limit)
+    process = begin_fresh(arguments, Path(name)) if fresh else begin_forked(arguments, Path(name), limit)
     deadline = time.monotonic() + (PATIENCE if kill_after is None else kill_after)
     status = None
     while status is None:
@@ -463,6 +478,7 @@ def kills(seed: int, shop: Workshop) -> str:
     """A command is killed, several times, then run to its end: the result is that of a run without kills."""
     draw = np.random.default_rng(seed)
     what = ("train", "predict", "precompute")[seed % 3]
+    fresh = seed % 5 == 0
     with shop.scratch() as folder:
         out = folder / "out"
         if what == "train":
@@ -472,13 +488,18 @@ def kills(seed: int, shop: Workshop) -> str:
         else:
             again = ["precompute", str(shop.data), "--radius", "0.3", "--cache", str(out), "--workers", "1"]
             expected = None
-        for _ in range(int(draw.integers(1, 4))):
-            began = (out / "state.safetensors").exists() if what == "train" else False
-            run_forked(
-                [*again, *(["--resume"] if began else [])], folder, kill_after=float(draw.exponential(1.0))
-            )
+        wanted, longest = int(draw.integers(1, 4)), (6.0 if fresh else 1.0)
+        while wanted:
+            began = what == "train" and (out / "state.safetensors").exists()
+            arguments = [*again, *(["--resume"] if began else [])]
+            ended = run_forked(arguments, folder, kill_after=draw.exponential(longest), fresh=fresh)
+            if ended.code == -signal.SIGKILL:
+                wanted -= 1
+            else:  # it ended before: it must be killed sooner, and begin anew
+                longest /= 2
+                shutil.rmtree(out, ignore_errors=True)
         began = what == "train" and (out / "state.safetensors").exists()
-        ended = run_forked([*again, *(["--resume"] if began else [])], folder)
+        ended = run_forked([*again, *(["--resume"] if began else [])], folder, fresh=fresh)
         if ended.code:
             raise Failure(f"{what} after a kill: {ended.errors[-800:]}")
         if expected is not None:

@@ -161,7 +161,8 @@ def _plain(error: Exception) -> str:
         return f"{error.filename}: a file is in the way; choose another folder"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'writing'}: {error.strerror}"
-    return str(error)
+    # Folders with several problems have a line for each; what other packages say may have any number.
+    return str(error) if hasattr(error, "problems") else " ".join(str(error).split("\n"))
 
 
 def _unknown(arguments: list[str]) -> int:

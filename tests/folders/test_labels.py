@@ -236,6 +236,9 @@ def test_damaged_label_files_are_one_short_line(tmp_path, name):
         read_integers(tmp_path / name)
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 700 + len(str(tmp_path))
+    with pytest.raises(DatasetError) as raised:  # as `train` reads it
+        read_labels(tmp_path / name, {"cat": 0})
+    assert "\n" not in str(raised.value)
     with contextlib.suppress(DatasetError):  # and nothing else
         read_numbers(tmp_path / name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import sys
 import time
@@ -273,6 +274,20 @@ def test_damaged_states_are_one_line(stopped: Path, tmp_path: Path) -> None:
     check({**tensors, weights[0]: torch.full_like(tensors[weights[0]], float("nan"))}, json.dumps(numbers))
     check({**tensors, "rng/0/cpu": torch.zeros(3)}, json.dumps(numbers))
     check({**tensors, "nonsense": torch.zeros(3)}, json.dumps(numbers))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", STATE])
+def test_a_pipe_or_folder_in_place_of_a_file_is_one_line(stopped: Path, tmp_path: Path, name: str) -> None:
+    """A pipe that nobody writes to would be waited for, for ever."""
+    folder = Path(shutil.copytree(stopped, tmp_path / "run"))
+    for make in (os.mkfifo, os.mkdir):
+        path = folder / name
+        path.unlink() if path.is_file() or path.is_fifo() else path.rmdir()
+        make(path)
+        with pytest.raises(CheckpointError, match="is not a file") as raised:
+            go_on(folder) if name == STATE else load(folder)
+        assert "\n" not in str(raised.value)
 
 
 # Full disks and long names

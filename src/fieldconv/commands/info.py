@@ -20,14 +20,17 @@ DISCS = 200  # that are counted
 COARSE = 4096  # vertices at which discs are counted on larger meshes
 SECONDS = 4e-6  # for a pair of neighbours
 BYTES = 110
+VERTEX_SECONDS = 1.5e-5  # for a vertex of a mesh that is sampled
+VERTEX_BYTES = 1500
 
 
-def info(mesh: Meshes, /, radius: float = RADIUS) -> int:
-    """Show what is in a mesh, what is wrong with it, and what preparing all its vertices would take.
+def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = 1024) -> int:
+    """Show what is in a mesh, what is wrong with it, and what preparing it would take.
 
     Args:
         mesh: Mesh files (obj, off, ply, stl, glb), clouds of points (also xyz), or folders of meshes.
         radius: Geodesic radius, on the mesh scaled to unit area, for the count of neighbours.
+        samples: Samples for a second estimate, beside that for every vertex.
     """
     from rich.console import Console
 
@@ -39,6 +42,8 @@ def info(mesh: Meshes, /, radius: float = RADIUS) -> int:
     if not mesh:
         print("fieldconv: name at least one mesh file", file=sys.stderr)
         return 2
+    if samples < 1:
+        raise ValueError(f"samples is {samples}; give a whole number from 1 up")
     console = Console()
     failed = 0
     for path in mesh:
@@ -46,7 +51,7 @@ def info(mesh: Meshes, /, radius: float = RADIUS) -> int:
             if path.is_dir():
                 failed |= _show_folder(path, console)
             else:
-                failed |= _show(load_shape(path), str(path), radius, console)
+                failed |= _show(load_shape(path), str(path), radius, samples, console)
         except MeshError as error:
             print(f"fieldconv: {error}", file=sys.stderr)
             failed = 1
@@ -89,7 +94,7 @@ def _show_folder(folder: Path, console: Any) -> int:
     return int(unusable > 0)
 
 
-def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
+def _show(shape: Mesh, title: str, radius: float, samples: int, console: Any) -> int:
     """Print a mesh's counts and problems at once, then its neighbourhoods; return 1 if it cannot be used."""
     from rich.table import Table
 
@@ -114,15 +119,24 @@ def _show(shape: Mesh, title: str, radius: float, console: Any) -> int:
     if shape.problem is not None:
         return 1
     held = _neighbours(shape, radius)
-    pairs = held.mean() * len(shape.vertices)
-    console.print(
+    count = len(shape.vertices)
+    pairs = held.mean() * count
+    text = (
         f"  Neighbours within {radius:g}: {held.mean():,.0f} on average, {held.min():,} to {held.max():,}. "
-        f"Preparing every vertex: about {_pairs(pairs)}, {BYTES * pairs / 1e9:.2g} GB, "
-        f"{duration(max(SECONDS * pairs, 0.1))} on one core.",
-        highlight=False,
-        soft_wrap=True,
+        f"Preparing every vertex: {_price(pairs, SECONDS * pairs, BYTES * pairs)}."
     )
+    if samples < count:
+        fewer = pairs * (samples / count) ** 2
+        seconds, size = SECONDS * fewer + VERTEX_SECONDS * count, BYTES * fewer + VERTEX_BYTES * count
+        text += f" Preparing {samples:,} samples: {_price(fewer, seconds, size)}."
+    console.print(text, highlight=False, soft_wrap=True)
     return 0
+
+
+def _price(pairs: float, seconds: float, size: float) -> str:
+    """Return in words what so many pairs of neighbours take."""
+    gigabytes = f"{size / 1e9:,.0f}" if size >= 1e10 else f"{size / 1e9:.2g}"
+    return f"about {_pairs(pairs)}, {gigabytes} GB, {duration(max(seconds, 0.1))} on one core"
 
 
 def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -7,6 +7,7 @@ imports as they are.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Sequence
@@ -83,3 +84,5 @@ def start_quickly() -> None:
     gc.set_threshold(20_000, *gc.get_threshold()[1:])  # imports leave none
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
+        # Python looks for garbage several times as it ends, which takes half as long as importing torch.
+        atexit.register(gc.freeze)

@@ -16,6 +16,7 @@ from fieldconv.datasets.creatures import (
     SPECIES,
     CreatureSample,
     Difficulty,
+    check_vertices,
     correspondence,
     make_creature,
     template,
@@ -49,6 +50,7 @@ def creature_collection(
         return _both_splits(task, meshes, vertices, species, pose, difficulty, seed)
     if split not in PER_SPECIES:
         raise ValueError(f"split is {split!r}; choose one of {', '.join((*PER_SPECIES, 'all'))}")
+    check_vertices(vertices)
     chosen = _species(species, kind)
     count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)
     if kind.paired:

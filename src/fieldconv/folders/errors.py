@@ -39,6 +39,8 @@ class DatasetError(ValueError):
       a.obj: no labels
       b.obj: empty
     See the docs.
+    >>> print(DatasetError("shapes", ["a.obj: no labels"], hint="See the docs."))
+    shapes: a.obj: no labels. See the docs.
     """
 
     def __init__(self, what: str, problems: Sequence[str], *, hint: str = "") -> None:
@@ -46,12 +48,15 @@ class DatasetError(ValueError):
         self.problems = [shortened(problem) for problem in problems]
         self.hint = hint
         if len(self.problems) == 1:
-            lines = [f"{what}: {self.problems[0]}"]
+            end = ". " if hint and not self.problems[0].endswith((".", "?", "!")) else " "
+            lines = [f"{what}: {self.problems[0]}{end}{hint}".rstrip()]
         else:
             lines = [f"{what}: {len(self.problems)} problems", *(f"  {p}" for p in self.problems[:SHOWN])]
             if len(self.problems) > SHOWN:
                 lines.append(f"  … and {len(self.problems) - SHOWN} more")
-        super().__init__("\n".join([*lines, hint] if hint else lines))
+            if hint:
+                lines.append(hint)
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[object, ...]:  # else the keyword is lost between processes
         return _rebuild, (self.what, self.problems, self.hint)

@@ -67,10 +67,11 @@ def label_words(path: str | Path) -> list[str] | None:
         return None
     try:
         lines = read_text(path).splitlines()
-    except (OSError, ValueError) as error:
+        rows = list(csv.reader(lines)) if path.suffix == ".csv" else []
+    except (OSError, ValueError, csv.Error) as error:
         raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
     if path.suffix == ".csv":
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if "".join(row).strip()]
+        rows = [[cell.strip() for cell in row] for row in rows if "".join(row).strip()]
         header = [cell.lower() for cell in rows[0]] if rows else []
         if "label" not in header:
             return None

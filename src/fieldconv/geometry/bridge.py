@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from scipy.sparse.csgraph import dijkstra
-from scipy.spatial import cKDTree
 
 from .halfedge import vertex_areas, vertex_normals
 from .topology import Floats, Ints, edge_graph, tidy
@@ -31,7 +31,7 @@ def facing_pairs(points: Floats, faces: Ints, some: Ints, reach: float) -> tuple
     ([0, 1, 2], [3, 4, 5], [1.0, 1.0, 1.0])
     """
     normal = vertex_normals(points, faces)
-    a, b = some[cKDTree(points[some]).query_pairs(reach, output_type="ndarray").T]
+    a, b = some[scipy.spatial.cKDTree(points[some]).query_pairs(reach, output_type="ndarray").T]
     way = points[b] - points[a]
     gap = np.linalg.norm(way, axis=1)
     facing = np.minimum((normal[a] * way).sum(axis=1), -(normal[b] * way).sum(axis=1)) >= 0.3 * gap

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 from .mesh import Mesh
 from .sampling import farthest_point_samples, nearest_samples
@@ -89,7 +89,7 @@ def nearest_in_triangles(
     ([0, 0], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], [0.0, 1.0])
     """
     points, place, faces = np.asarray(points, float), np.asarray(place, float), np.asarray(faces)
-    vertex = cKDTree(place).query(points)[1] if vertex is None else vertex
+    vertex = scipy.spatial.cKDTree(place).query(points)[1] if vertex is None else vertex
     around = np.argsort(faces.ravel(), kind="stable") // 3
     first = np.searchsorted(np.sort(faces.ravel()), np.arange(len(place) + 1))
     best = np.linalg.norm(points - place[vertex], axis=1) + 1e-9

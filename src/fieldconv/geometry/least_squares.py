@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def point_gradients(
     points, frames, normals = (np.asarray(each, np.float64) for each in (points, frames, normals))
     count = len(points)
     k = min(neighbours, count)
-    distance, near = cKDTree(points).query(points, k)
+    distance, near = scipy.spatial.cKDTree(points).query(points, k)
     order = np.argsort(near.reshape(count, k), axis=1)
     near = np.take_along_axis(near.reshape(count, k), order, 1)
     distance = np.take_along_axis(distance.reshape(count, k), order, 1)

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 import potpourri3d
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
-from scipy.spatial import cKDTree
 
 from .discs import Discs
 from .geodesics import geodesic_discs, tangent_frames
@@ -133,7 +133,7 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
 
 def _fitted_normals(points: Floats) -> Floats:
     """Unit normals (N, 3) of planes through each point's 12 nearest, on either side."""
-    near = points[cKDTree(points).query(points, k=12)[1]]
+    near = points[scipy.spatial.cKDTree(points).query(points, k=12)[1]]
     near = near - near.mean(axis=1, keepdims=True)
     normals: Floats = np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0]
     return normals
@@ -183,7 +183,7 @@ def _sides(points: Floats, fitted: Floats, given: ArrayLike | None) -> Floats:
             )
         return np.where((fitted * normals).sum(1) < 0, -1.0, 1.0)
     count = len(points)
-    start, end = np.repeat(np.arange(count), 9), np.ravel(cKDTree(points).query(points, k=9)[1])
+    start, end = np.repeat(np.arange(count), 9), np.ravel(scipy.spatial.cKDTree(points).query(points, k=9)[1])
     # Walk first where normals are most parallel (Hoppe et al. 1992); a weight of 0 would be no edge.
     parallel = np.abs((fitted[start] * fitted[end]).sum(1))
     graph = csr_matrix((1.001 - np.minimum(parallel, 1.0), (start, end)), (count, count))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from .coarsen import coarsened
 from .embedding import nearest_in_triangles
@@ -150,7 +150,7 @@ class _Coarse:
     def placed(self, points: Floats, regions: Ints) -> Refined:
         """Return the vertices and triangles of the given mesh nearest to points near some regions."""
         # Other vertices may be closer in space, on another limb.
-        close = cKDTree(self.given.vertices).query(points, k=CLOSE)[1]
+        close = scipy.spatial.cKDTree(self.given.vertices).query(points, k=CLOSE)[1]
         right = (self.region[close][:, :, None] == regions[:, None]).any(2)
         best = close[np.arange(len(close)), right.argmax(1)]
         target = np.where(right.any(1), best, self.origin[regions[:, 0]])

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 from .._compiled import kernel
 from .distances import grow, length_between, triangles_around
@@ -297,7 +297,7 @@ def _reachable_or_nearest(mesh: Mesh, samples: Ints, reached: Ints) -> Ints:
     index = reached.copy()
     lost = np.flatnonzero(reached[:, 0] < 0)
     if len(lost):
-        index[lost, 0] = cKDTree(mesh.vertices[samples]).query(mesh.vertices[lost])[1]
+        index[lost, 0] = scipy.spatial.cKDTree(mesh.vertices[samples]).query(mesh.vertices[lost])[1]
     return np.where(index < 0, index[:, :1], index)
 
 

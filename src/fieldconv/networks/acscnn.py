@@ -138,7 +138,7 @@ class ACSCNN(ScalarNetwork):
         self.layers = nn.ModuleList(
             ACSConv(before, after, order=config.order) for before, after in pairwise(widths)
         )
-        self._by_itself = config.head == "classification"
+        self._by_itself = config.per_shape
         norm = ShapeNorm if self._by_itself else RowNorm
         self.norms = nn.ModuleList(norm(config.width) for _ in range(config.layers))
         self.head = nn.Sequential(

@@ -20,6 +20,7 @@ import sys
 import time
 from pathlib import Path
 from threading import Lock
+from uuid import uuid4
 
 from torch import Tensor
 
@@ -156,6 +157,12 @@ class SurfaceCache:
             _say_once(f"the cache {self.problem}; going on without it")
             return False
         return True
+
+    def check_writable(self) -> None:
+        """Raise OSError if nothing can be written there."""
+        name = f"00/{uuid4().hex}.surface"
+        self._store.write(name, b"")
+        self._store.remove(name)
 
     def path(self, key: object) -> Path:
         """Return the file of the entry under ``key``, in a folder."""

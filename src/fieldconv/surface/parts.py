@@ -9,9 +9,9 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv._compiled import begin
@@ -290,7 +290,7 @@ def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
     place = other.vertex_map.copy()
     lost = np.flatnonzero(place < 0)
     if len(lost):
-        place[lost] = cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
+        place[lost] = scipy.spatial.cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
     return place
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 import torch
-from scipy.spatial.transform import Rotation
 from torch import Tensor
 
 from fieldconv.surface.settings import TURNING, feature_columns
@@ -73,7 +73,7 @@ def orientations(surface: Surface, count: int, features: str | None = None) -> I
     yield surface
     if count == 1 or not turning_columns(surface, features):
         return
-    for turn in Rotation.random(count - 1, random_state=0).as_matrix():
+    for turn in scipy.spatial.transform.Rotation.random(count - 1, random_state=0).as_matrix():
         other = copy.copy(surface)
         other.x = turned(surface, turn, features)
         yield other

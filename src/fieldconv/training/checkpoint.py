@@ -34,6 +34,7 @@ from fieldconv.tasks import task_named, task_names
 WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"
 STATE = "state.safetensors"
 FORMAT = 1
+DENSEST = 10**9  # samples; a file that says more is damaged
 BEFORE_NAMES = "fcnet"  # the only network that version 0.1.0 had
 _KINDS: dict[str, Any] = {
     "format": int,
@@ -105,6 +106,7 @@ def load(source: str | Path) -> Network:
         folder = _download(str(source))
     config = read_config(folder)
     model = _built(folder, config)
+    _check_file(folder / WEIGHTS)
     try:
         weights = load_file(folder / WEIGHTS)
     except FileNotFoundError:
@@ -126,7 +128,7 @@ def load(source: str | Path) -> Network:
         model.task = own.task
     model.source = folder.resolve().name if own is None else str(source)
     density = config.get("density")
-    model.density = density if isinstance(density, int) and density > 0 else None
+    model.density = density if isinstance(density, int) and 0 < density <= DENSEST else None
     known = config.get("temperature", 1.0)
     model.temperature = float(known) if isinstance(known, int | float) and known > 0 else 1.0
     if (folder / TEMPLATE).is_file():
@@ -212,6 +214,12 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
+def _check_file(path: Path) -> None:
+    """Raise CheckpointError if something else is in place of a file: a pipe would be waited for, for ever."""
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"{path} is not a file; copy it anew")
+
+
 def _unreadable(path: Path, error: Exception, advice: str) -> CheckpointError:
     return CheckpointError(f"{path} cannot be read ({_reason(error)}); {advice}")
 
@@ -219,6 +227,7 @@ def _unreadable(path: Path, error: Exception, advice: str) -> CheckpointError:
 def read_config(folder: str | Path) -> dict[str, Any]:
     """Return the content of a checkpoint's ``config.json``."""
     path = Path(folder) / CONFIG
+    _check_file(path)
     try:
         config = json.loads(read_text(path))
     except FileNotFoundError:
@@ -350,6 +359,7 @@ class State:
     @classmethod
     def load(cls, folder: str | Path) -> State:
         path = Path(folder) / STATE
+        _check_file(path)
         groups: dict[str, Any] = {"weights": {}, "optimiser": {}, "rng": {}, "average": {}}
         try:
             with safe_open(path, framework="pt") as file:

@@ -96,7 +96,7 @@ class Fit:
         self.steps = config.epochs * steps_per_epoch(len(data), config.batch)
         # Each process draws other numbers (for dropout), the same ones in every run.
         torch.manual_seed(config.seed + self.fabric.global_rank)
-        if resume and self.out is not None and (self.out / STATE).is_file():
+        if resume and self.out is not None and (self.out / STATE).exists():
             state = State.load(self.out)
             try:
                 self._restore(state)

@@ -158,7 +158,7 @@ def train_from(
 
 def check_free(out: str | Path | None, resume: bool) -> None:
     """Raise ValueError if a folder holds a run that is not to be resumed."""
-    if out is not None and not resume and (Path(out) / STATE).is_file():
+    if out is not None and not resume and (Path(out) / STATE).exists():
         raise ValueError(
             f"{out} holds a run already; add --resume (resume=True) to go on, or choose another folder"
         )

@@ -65,6 +65,12 @@ def _skeleton(species: str) -> Skeleton:
     return SKELETONS[species]()
 
 
+def check_vertices(vertices: int) -> None:
+    """Raise ValueError unless a creature can have so many vertices."""
+    if not 250 <= vertices <= 50_000:
+        raise ValueError(f"Cannot make a creature of {vertices} vertices: choose 250 to 50,000.")
+
+
 def make_creature(
     species: str | int,
     seed: int,
@@ -91,8 +97,7 @@ def make_creature(
     """
     name = species if isinstance(species, str) else SPECIES[species]
     whole = _skeleton(name)
-    if not 250 <= vertices <= 50_000:
-        raise ValueError(f"Cannot make a creature of {vertices} vertices: choose 250 to 50,000.")
+    check_vertices(vertices)
     level = named(difficulty)
     number = SPECIES.index(name)
     meshing, posing, damage = (np.random.default_rng((seed, number, stream)) for stream in range(3))

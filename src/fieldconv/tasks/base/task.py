@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 from torch import Tensor
 
 from fieldconv._checked import field_types
@@ -293,7 +293,7 @@ class Task:
         if turning_columns(surface, features):
             matrix = np.eye(3)
             if config.rotate:
-                matrix = Rotation.from_quat(draw.normal(size=4)).as_matrix()
+                matrix = scipy.spatial.transform.Rotation.from_quat(draw.normal(size=4)).as_matrix()
             if config.stretch:
                 matrix = matrix * draw.uniform(1 - config.stretch, 1 + config.stretch, 3)
             shown.x = turned(surface, matrix, features)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -42,8 +43,7 @@ def train_for(arguments: list[str]) -> Callable[..., int]:
     from fieldconv.tasks import task_named, task_names
     from fieldconv.training.settings import NETWORK, Machine, RunSettings
 
-    named = [word for word in arguments if word in task_names()] or [w for w in arguments[:1] if w[:1] != "-"]
-    chosen = next(iter(named), None)
+    chosen = _task_on(arguments, task_names())
     if chosen is None:
         print(_overview())
         sys.exit(0 if {"-h", "--help"} & set(arguments) else 2)
@@ -200,6 +200,21 @@ def _is_first_process() -> bool:
     from torch import distributed
 
     return not distributed.is_initialized() or distributed.get_rank() == 0
+
+
+def _task_on(arguments: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the word that names the task; None if none does.
+
+    Examples
+    --------
+    >>> _task_on(["--out", "matching", "segmentation"], ["matching", "segmentation"])
+    'segmentation'
+    """
+    named = [(before, word) for before, word in pairwise(["", *arguments]) if word in names]
+    # A word after an option is most likely its value, a folder that happens to have the name of a task.
+    named.sort(key=lambda pair: pair[0].startswith("-"))
+    first = arguments[:1] if arguments and not arguments[0].startswith("-") else []
+    return next((word for _, word in named), next(iter(first), None))
 
 
 def _overview() -> str:

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import shapes
 from fieldconv.geometry.mesh import Mesh
 
-POSTPONED = ("torch._dynamo", "torch_geometric.datasets", "scipy.spatial")
+POSTPONED = ["torch._dynamo", "torch_geometric.datasets"]
+if tuple(map(int, version("torch_geometric").split(".")[:2])) >= (2, 6):  # older ones load it themselves
+    POSTPONED.append("scipy.spatial")
 
 
 def run(code: str) -> str:

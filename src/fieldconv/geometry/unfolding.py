@@ -29,7 +29,7 @@ NOISE = 1e-14  # this part of the way from the source, and of the edge that it c
 SHORTER = 1e-13  # part by which a path to a vertex must be shorter to replace another one
 LOOK_BACK = 16  # light is checked after every so many edges: has it entered a triangle for the second time?
 # The most wedges that F triangles in reach may need is a + b F^1.5. Sound meshes of any size need 0.4 F^1.5.
-FREE_WEDGES, WEDGES = 1000, 3.0
+FREE_WEDGES, WEDGES = 1000, 2.0
 
 WEDGE = np.dtype(
     [

@@ -160,7 +160,7 @@ class SurfaceCache:
 
     def check_writable(self) -> None:
         """Raise OSError if nothing can be written there."""
-        name = f"00/{uuid4().hex}.surface"
+        name = f"00/.{uuid4().hex}.part.surface"  # no entry, and tidied away if it is left behind
         self._store.write(name, b"")
         self._store.remove(name)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fieldconv._checked import check_count
 from fieldconv._duration import duration
 from fieldconv.commands.options import Meshes
-from fieldconv.geometry.discs import RADIUS
+from fieldconv.geometry.discs import PAIR_BYTES, RADIUS
+from fieldconv.surface.settings import SAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,12 +21,11 @@ if TYPE_CHECKING:
 DISCS = 200  # that are counted
 COARSE = 4096  # vertices at which discs are counted on larger meshes
 SECONDS = 4e-6  # for a pair of neighbours
-BYTES = 110
 VERTEX_SECONDS = 1.5e-5  # for a vertex of a mesh that is sampled
 VERTEX_BYTES = 1500
 
 
-def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = 1024) -> int:
+def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = SAMPLES) -> int:
     """Show what is in a mesh, what is wrong with it, and what preparing it would take.
 
     Args:
@@ -42,8 +43,7 @@ def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = 1024) -> int:
     if not mesh:
         print("fieldconv: name at least one mesh file", file=sys.stderr)
         return 2
-    if samples < 1:
-        raise ValueError(f"samples is {samples}; give a whole number from 1 up")
+    check_count("samples", samples)
     console = Console()
     failed = 0
     for path in mesh:
@@ -123,11 +123,11 @@ def _show(shape: Mesh, title: str, radius: float, samples: int, console: Any) ->
     pairs = held.mean() * count
     text = (
         f"  Neighbours within {radius:g}: {held.mean():,.0f} on average, {held.min():,} to {held.max():,}. "
-        f"Preparing every vertex: {_price(pairs, SECONDS * pairs, BYTES * pairs)}."
+        f"Preparing every vertex: {_price(pairs, SECONDS * pairs, PAIR_BYTES * pairs)}."
     )
     if samples < count:
         fewer = pairs * (samples / count) ** 2
-        seconds, size = SECONDS * fewer + VERTEX_SECONDS * count, BYTES * fewer + VERTEX_BYTES * count
+        seconds, size = SECONDS * fewer + VERTEX_SECONDS * count, PAIR_BYTES * fewer + VERTEX_BYTES * count
         text += f" Preparing {samples:,} samples: {_price(fewer, seconds, size)}."
     console.print(text, highlight=False, soft_wrap=True)
     return 0

@@ -61,7 +61,7 @@ def precompute(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from fieldconv.networks import network_named
-    from fieldconv.surface.cache import default_folder
+    from fieldconv.surface.cache import SurfaceCache, default_folder
     from fieldconv.tasks import task_named
 
     if workers < 0:
@@ -78,7 +78,7 @@ def precompute(
     where = cache or default_folder()
     where = where if "://" in where else os.path.abspath(where)
     if dask is None:  # workers of a cluster may see folders that this machine does not
-        _check_cache(where)
+        SurfaceCache(where).check_writable()
     jobs = [(path.absolute(), settings, where, network) for path in paths]
     skipped, problems = 0, []
     began = time.perf_counter()
@@ -114,17 +114,6 @@ def precompute(
     for problem in sorted(problems):
         print(f"  {problem}", file=sys.stderr)
     return 1 if problems else 0
-
-
-def _check_cache(where: str) -> None:
-    """Raise OSError at once if nothing that is prepared could be kept."""
-    from fieldconv.surface.cache import SurfaceCache
-
-    try:
-        SurfaceCache(where).check_writable()
-    except OSError as error:
-        reason = error.strerror or " ".join(str(error).split())[:200]
-        raise OSError(f"the cache {where} cannot be written to ({reason})") from None
 
 
 def shard_of(paths: list[Path], shard: str) -> list[Path]:

@@ -15,6 +15,7 @@ Bools = NDArray[np.bool_]
 
 RADIUS = 0.2
 """Usual radius of a disc, at unit area: the paper's for classification and segmentation."""
+PAIR_BYTES = 110  # of memory for a pair of neighbours, while they are found
 EQUAL = 1e-6  # part by which the lengths of equally long paths may differ: files have single precision
 APART = 0.5  # radians; equally long paths that leave, or carry, by more than this apart have no sensible mean
 

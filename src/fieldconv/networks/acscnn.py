@@ -138,8 +138,7 @@ class ACSCNN(ScalarNetwork):
         self.layers = nn.ModuleList(
             ACSConv(before, after, order=config.order) for before, after in pairwise(widths)
         )
-        self._by_itself = config.per_shape
-        norm = ShapeNorm if self._by_itself else RowNorm
+        norm = ShapeNorm if config.per_shape else RowNorm
         self.norms = nn.ModuleList(norm(config.width) for _ in range(config.layers))
         self.head = nn.Sequential(
             nn.Linear(config.width, config.dense),
@@ -153,7 +152,7 @@ class ACSCNN(ScalarNetwork):
         x, laplacians = self.inputs(surface), Laplacians(surface)
         for layer, norm in zip(self.layers, self.norms, strict=True):
             y = layer(x, laplacians)
-            x = torch.relu(norm(y, surface) if self._by_itself else norm(y))
+            x = torch.relu(norm(y, surface) if self.config.per_shape else norm(y))
         return x
 
 

@@ -152,8 +152,7 @@ class SurfaceCache:
             self._store.write(_file(key), content)
             self._make_room(len(content))
         except OSError as error:
-            reason = error.strerror or " ".join(str(error).split())[:200]
-            self.problem = f"{self.folder} cannot be written to ({reason})"
+            self.problem = self._unwritable(error)
             _say_once(f"the cache {self.problem}; going on without it")
             return False
         return True
@@ -161,8 +160,15 @@ class SurfaceCache:
     def check_writable(self) -> None:
         """Raise OSError if nothing can be written there."""
         name = f"00/.{uuid4().hex}.part.surface"  # no entry, and tidied away if it is left behind
-        self._store.write(name, b"")
-        self._store.remove(name)
+        try:
+            self._store.write(name, b"")
+            self._store.remove(name)
+        except OSError as error:
+            raise OSError(f"the cache {self._unwritable(error)}") from None
+
+    def _unwritable(self, error: OSError) -> str:
+        reason = error.strerror or " ".join(str(error).split())[:200]
+        return f"{self.folder} cannot be written to ({reason})"
 
     def path(self, key: object) -> Path:
         """Return the file of the entry under ``key``, in a folder."""

@@ -21,6 +21,7 @@ from fieldconv.geometry.charts import begin_frames
 from fieldconv.geometry.closing import closed_copy, rim_distances
 from fieldconv.geometry.coarsen import Resampled, coarsened
 from fieldconv.geometry.damage import smoothed
+from fieldconv.geometry.discs import PAIR_BYTES
 from fieldconv.geometry.front import suits_front
 from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.gradient import vertex_gradients
@@ -47,7 +48,6 @@ FINE = 8  # vertices for each sample are as good as more: denser meshes are made
 LEAST = 8192  # but not coarser than this
 DENSE = 2.5  # times as many vertices make it worth while
 SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
-BYTES = 110  # for a pair of neighbours, while they are found
 COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
 MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
 
@@ -362,12 +362,13 @@ def expected_pairs(samples: int, radius: float) -> float:
 
 def _check_room(samples: int, radius: float) -> None:
     """Raise ValueError if the discs would not fit into the memory that is free."""
-    free, needed = available_memory(), BYTES * expected_pairs(samples, radius)
+    free, pairs = available_memory(), expected_pairs(samples, radius)
+    needed = PAIR_BYTES * pairs
     if free is None or needed <= free:
         return
-    fitting = int((free / 2 / BYTES / min(np.pi * radius**2, 1.0)) ** 0.5)
+    fitting = int((free / 2 / PAIR_BYTES / min(np.pi * radius**2, 1.0)) ** 0.5)
     raise ValueError(
-        f"{samples:,} samples with radius {radius:g} have about {needed / BYTES / 1e6:,.0f} million pairs of "
+        f"{samples:,} samples with radius {radius:g} have about {pairs / 1e6:,.0f} million pairs of "
         f"neighbours, which take {needed / 1e9:.0f} GB where {free / 1e9:.0f} GB are free; take fewer "
         f"samples (--samples {fitting}) or a smaller radius"
     )

@@ -15,6 +15,8 @@ FEATURES = {"xyz": 3, "normals": 3, "hks": 16, "wks": 16, "heat": 8, "rim": 1, "
 TURNING = ("xyz", "normals")
 """Those that turn with the shape; the others are intrinsic."""
 
+SAMPLES = 1024
+"""Usual number of samples where a task does not need every vertex, as in the paper's segmentation."""
 EIGENFUNCTIONS = 128
 """Eigenfunctions of an eigenbasis, as many as in DiffusionNet's paper."""
 

@@ -91,7 +91,6 @@ class Correspondence(LabelTask):
         caption="Share of points whose match is at most this far from the true one.",
     )
     shapes_caption = "Points of the same colour correspond. Features are coloured by their size."
-    # The paper states no number of epochs for correspondence and matching.
     presets = {  # noqa: RUF012
         "paper": _preset(
             training={"epochs": _EPOCHS},

@@ -254,10 +254,7 @@ def _curves(networks: Sequence[Compared]) -> str:
     if not drawn:
         return ""
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in drawn.items()}
-    plot = plots.lines(
-        pairs,
-        **texts.axes,
-    )
+    plot = plots.lines(pairs, **texts.axes)
     return section(texts.title, plot, texts.caption)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from fieldconv._checked import check_choices, checked, field_types
 from fieldconv.geometry.discs import RADIUS
+from fieldconv.surface.settings import SAMPLES
 
 Optimiser = Literal["adam", "adamw"]
 Schedule = Literal["constant", "one_cycle", "steps"]
@@ -160,7 +161,7 @@ class Preset:
         return float(self.surface.get("radius", RADIUS) * max(1.0, self.vertices / vertices) ** 0.5)
 
 
-SAMPLED: Mapping[str, Any] = {"radius": RADIUS, "samples": 1024}
+SAMPLED: Mapping[str, Any] = {"radius": RADIUS, "samples": SAMPLES}
 """How meshes are prepared for tasks that do not need every vertex."""
 MODERN: Mapping[str, Any] = {
     "optimiser": "adamw",

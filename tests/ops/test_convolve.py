@@ -183,7 +183,8 @@ def test_an_operator_in_a_stored_graph_runs_without_kernels(monkeypatch) -> None
     assert all(gradient.abs().max() > 0 for gradient in torch.autograd.grad(out.abs().sum(), inputs))
 
 
-def test_nothing_as_large_as_the_sums_is_kept() -> None:
+@both
+def test_nothing_as_large_as_the_sums_is_kept(backend) -> None:
     surface = flat_surface(200, radius=0.3, dtype=torch.float32)
     x = random_field(surface, 16).to(torch.complex64).requires_grad_()
     parts = [part.float().requires_grad_() for part in filters(3, 1, 16, 16)]
@@ -195,7 +196,7 @@ def test_nothing_as_large_as_the_sums_is_kept() -> None:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        field_convolve(x, *parts, surface, backend="compiled")
+        field_convolve(x, *parts, surface, backend=backend)
     sums = field_aggregate(x.detach(), surface, rings=3, band_limit=1)
     assert kept
     assert sum(kept) < sums.numel() / 2

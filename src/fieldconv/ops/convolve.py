@@ -104,8 +104,9 @@ def field_convolve(
 ) -> Tensor:
     """Return the field convolution (Eq. 7) of a vector field with filters.
 
-    out[p,o] = Σ_{m,n,c} A[p,m,n,c] F[m,n,c,o], where A is `field_aggregate` of x. The compiled kernels never
-    make A: they mix the features of a few hundred points at a time and keep nothing for the backward pass.
+    out[p,o] = Σ_{m,n,c} A[p,m,n,c] F[m,n,c,o], where A is `field_aggregate` of x. Nothing of A is kept for
+    the backward pass: the compiled kernels mix the features of a few hundred points at a time, and portable
+    torch makes A for one m at a time.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def field_convolve(
     """
     check_backend(backend, x)
     geometry = Geometry.of(surface)
-    if geometry.wants_gradients() or not use_compiled(backend, x):
+    if geometry.wants_gradients():
         return _in_two_steps(x, real, imaginary, surface=surface, spacing=spacing, backend=backend)
     out: Tensor = _convolve(x, real, imaginary, *geometry, spacing, backend)
     return out

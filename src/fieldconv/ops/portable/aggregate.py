@@ -19,32 +19,24 @@ from fieldconv.ops.rings import ring_weights
 class Entries(NamedTuple):
     """The non-zero entries of a sparse matrix, row by row: one for each edge and ring it lies next to."""
 
-    column: Tensor  # (2M,) int32: for each entry the rows of y and of iy in the table
-    first: Tensor  # (rows + 1,) int32: where in ``column`` each row begins
-    weight: Tensor  # (M,) w ψ
-    transport: Tensor  # (M,) complex
-    direction: Tensor  # (M,) complex e^{iθ}
-
-    def values(self, order: int, scalars: bool) -> Tensor:
-        """Return the entries w ψ t e^{imθ} for order m, without t for scalars: (M,) complex."""
-        value = self.weight * (torch.ones_like(self.transport) if scalars else self.transport)
-        step = self.direction if order >= 0 else self.direction.conj_physical()
-        for _ in range(abs(order)):
-            value *= step
-        return value
+    column: Tensor  # (M,) int32
+    first: Tensor  # (rows + 1,) int32: where each row begins
+    edge: Tensor  # (M,) int32: which edge the entry belongs to
+    share: Tensor  # (M,) what it takes of the edge's value: w ψ
 
     def times(self, values: Tensor, y: Tensor) -> Tensor:
-        """Return the product of the matrix that has these values with y, (columns, C) complex."""
+        """Return the product of the matrix for values of the edges, (E,) complex, with y, (columns, C)."""
         columns, channels = y.shape
+        entries = values.index_select(0, self.edge).mul_(self.share)
         table = y.new_empty(2, columns, channels)
         table[0] = y
         torch.mul(y, 1j, out=table[1])
         rows = functional.embedding_bag(
-            self.column,
+            torch.stack([self.column, self.column + columns], 1).flatten(),
             torch.view_as_real(table).view(2 * columns, 2 * channels),
-            self.first,
+            2 * self.first,
             mode="sum",
-            per_sample_weights=torch.view_as_real(values).flatten(),
+            per_sample_weights=torch.view_as_real(entries).flatten(),
             include_last_offset=True,
         )
         return torch.view_as_complex(rows.view(len(rows), channels, 2))
@@ -55,6 +47,16 @@ class Matrices(NamedTuple):
 
     forward: Entries  # rows (receiver, ring), columns senders
     adjoint: Entries
+    transport: Tensor  # (E,) complex
+    direction: Tensor  # (E,) complex e^{iθ}
+
+    def values(self, order: int, scalars: bool) -> Tensor:
+        """Return t e^{imθ} of every edge for order m, without t for scalars: (E,) complex."""
+        value = torch.ones_like(self.transport) if scalars else self.transport.clone()
+        step = self.direction if order >= 0 else self.direction.conj_physical()
+        for _ in range(abs(order)):
+            value *= step
+        return value
 
 
 def matrices(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: torch.dtype) -> Matrices:
@@ -71,39 +73,49 @@ def _sort(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: torc
     edge, outer = entry % len(fraction), entry // max(len(fraction), 1)
     sender, receiver = geometry.edge_index.index_select(1, edge)
     row = receiver * rings + lower[edge] + outer
-    weight = geometry.weight[edge].to(dtype) * share[entry]
-    transport, direction = geometry.transport, geometry.direction()
+    share = geometry.weight[edge].to(dtype) * share[entry]
 
-    def sorted_by(row: Tensor, rows: int, column: Tensor, columns: int) -> Entries:
-        order = row.argsort(stable=True)
-        column, own = column[order], edge[order]
-        first = torch.searchsorted(row[order], torch.arange(rows + 1, device=row.device))
-        return Entries(
-            torch.stack([column, column + columns], 1).flatten().int(),
-            (2 * first).int(),
-            weight[order],
-            transport[own].to(dtype.to_complex()),
-            direction[own].to(dtype.to_complex()),
-        )
+    def sorted_by(row: Tensor, rows: int, column: Tensor) -> Entries:
+        row, order = row.sort(stable=True)
+        first = torch.searchsorted(row, torch.arange(rows + 1, device=row.device))
+        return Entries(column[order].int(), first.int(), edge[order].int(), share[order])
 
     return Matrices(
-        sorted_by(row, points * rings, sender, points), sorted_by(sender, points, row, points * rings)
+        sorted_by(row, points * rings, sender),
+        sorted_by(sender, points, row),
+        geometry.transport.to(dtype.to_complex()),
+        geometry.direction().to(dtype.to_complex()),
     )
+
+
+def gather_order(
+    y: Tensor, geometry: Geometry, order: int, rings: int, spacing: Any, scalars: bool
+) -> Tensor:
+    """Return A[p,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[q] for one order m, no t_e for scalars.
+
+    From (n, C) to (n, N, C).
+    """
+    points, channels = y.shape
+    both = matrices(geometry, points, rings, spacing, y.real.dtype)
+    return both.forward.times(both.values(order, scalars), y).view(points, rings, channels)
+
+
+def scatter_order(
+    gradient: Tensor, geometry: Geometry, order: int, rings: int, spacing: Any, scalars: bool
+) -> Tensor:
+    """Return the adjoint of `gather_order`: (n, N, C) to (n, C)."""
+    both = matrices(geometry, len(gradient), rings, spacing, gradient.real.dtype)
+    return both.adjoint.times(both.values(order, scalars).conj_physical_(), gradient.flatten(0, 1))
 
 
 def gather(
     y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
 ) -> Tensor:
-    """Return A[p,k,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[k,q] with m = first_order + k, no t_e for scalars.
-
-    From (K, n, C) to (n, K, N, C).
-    """
+    """Return the sums of `gather_order` for the orders from ``first_order`` on: (K, n, C) to (n, K, N, C)."""
     orders, points, channels = y.shape
-    matrix = matrices(geometry, points, rings, spacing, y.real.dtype).forward
     result = y.new_empty(points, orders, rings, channels)
     for k in range(orders):
-        sums = matrix.times(matrix.values(first_order + k, scalars), y[k])
-        result[:, k] = sums.view(points, rings, channels)
+        result[:, k] = gather_order(y[k], geometry, first_order + k, rings, spacing, scalars)
     return result
 
 
@@ -112,9 +124,7 @@ def scatter(
 ) -> Tensor:
     """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     points, orders, _, channels = gradient.shape
-    matrix = matrices(geometry, points, rings, spacing, gradient.real.dtype).adjoint
     result = gradient.new_empty(orders, points, channels)
     for k in range(orders):
-        values = matrix.values(first_order + k, scalars).conj_physical_()
-        result[k] = matrix.times(values, gradient[:, k].flatten(0, 1))
+        result[k] = scatter_order(gradient[:, k], geometry, first_order + k, rings, spacing, scalars)
     return result

@@ -10,12 +10,12 @@ from pathlib import Path
 from fieldconv.training.checkpoint import STATE
 
 
-def train_once(run: Path, arguments: Sequence[str]) -> None:
+def train_once(run: Path, arguments: Sequence[str], program: Sequence[str] = ("-m", "fieldconv.cli")) -> None:
     """``fieldconv train ARGUMENTS --out RUN``, unless it is done; goes on if it was interrupted."""
     if finished(run):
         return
     resume = ["--resume"] if (run / STATE).is_file() else []
-    words = [sys.executable, "-m", "fieldconv.cli", "train", *arguments, "--out", str(run), *resume]
+    words = [sys.executable, *program, "train", *arguments, "--out", str(run), *resume]
     subprocess.run(words, check=True)
 
 

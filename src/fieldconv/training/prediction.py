@@ -272,7 +272,7 @@ def _predict_usable(
     weights = next(model.parameters(), None)
     if weights is not None and weights.dtype != torch.float32:
         raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
-    settings = model.surface_settings(samples)
+    settings = model.answer_settings(samples)
     outputs = NetworkOutputs(model, task, rotations)
     found: list[Decoded] = []
     described: list[NDArray[np.float32]] = []

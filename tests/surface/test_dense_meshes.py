@@ -46,6 +46,29 @@ def test_results_come_back_to_every_vertex(mesh: Mesh) -> None:
     np.testing.assert_allclose(surface.vertex_area.numpy().sum(), 1, rtol=1e-5)
 
 
+def test_vertices_read_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vertices of a square region of side a that read what its middle does are off by a/4 in the mean."""
+    side, draw = 60, np.random.default_rng(0)
+    points = np.stack([*np.meshgrid(np.arange(side), np.arange(side)), np.zeros((side, side))], -1) / side
+    points[..., :2] += draw.uniform(-0.3, 0.3, (side, side, 2)) / side
+    corner = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).ravel()
+    square = np.stack([corner, corner + 1, corner + side + 1, corner + side], 1)
+    mesh = Mesh(points.reshape(-1, 3), np.concatenate([square[:, :3], square[:, [0, 2, 3]]])).normalised()
+    inside = (np.abs(mesh.vertices[:, :2] - mesh.vertices[:, :2].mean(0)) < 0.35).all(1)
+
+    def error() -> float:
+        surface = Surface.from_mesh(mesh, radius=0.1, samples=100)
+        found = surface.interpolate(surface.pos).numpy()[inside, :2]
+        # A coarser mesh ends a little before the rim; at unit area it is larger than the given one.
+        linear = np.column_stack([mesh.vertices[inside, :2], np.ones(inside.sum())])
+        return float(np.abs(linear @ np.linalg.lstsq(linear, found)[0] - found).mean())
+
+    assert error() < 0.001
+    monkeypatch.setattr(parts, "LEAST", 400)
+    monkeypatch.setattr(parts, "FINE", 1)
+    assert error() < 0.3 / 4 / np.sqrt(400)
+
+
 @pytest.mark.usefixtures("_coarser")
 def test_neighbourhoods_are_those_of_the_dense_mesh(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
     coarse = Surface.from_mesh(mesh, samples=400)
@@ -76,3 +99,22 @@ def test_a_network_keeps_to_the_density_it_learnt() -> None:
     sampled = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=64)
     sampled.density = 50
     assert sampled.surface_settings().samples == 64
+
+
+def test_answers_take_more_samples_than_were_learnt_on() -> None:
+    def answer(task: str = "segmentation", samples: int | None = None, density: int | None = 500) -> object:
+        model = FCNet.for_task(task, classes=2, preset="tiny", samples=samples)
+        model.density = density
+        return model.answer_settings().samples
+
+    assert answer() == 1500
+    assert answer(samples=500) == 1500
+    assert answer(samples=1000) == 1000  # set to more on purpose
+    assert answer(density=1500) == 3072
+    assert answer(density=3000) == 4500  # more would take long
+    assert answer(density=None) is None
+    assert answer("classification") == 750
+    model = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=None)
+    model.density = 500
+    assert model.answer_settings().fewest == 1500
+    assert model.answer_settings(100) == model.surface_settings(100)

@@ -208,6 +208,55 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
     >>> (weight * x[index]).sum(1).round(1)
     array([0. , 2. , 2. , 0. , 0.5])
     """
+    return seen_samples(mesh, samples, k).interpolation()
+
+
+class SeenSamples(NamedTuple):
+    """The k nearest samples of every vertex, as they are seen from there.
+
+    Attributes
+    ----------
+    index, transport
+        As of `Interpolation`.
+    position : (V, k) complex128
+        log_v(sample), in the frame of the vertex.
+    distance : (V, k) float64
+    usable : (V, k) bool
+        False where a vertex reaches fewer samples and one is repeated.
+    """
+
+    index: Ints  # type: ignore[assignment]  # tuples have a method of this name
+    transport: Floats
+    position: NDArray[np.complex128]
+    distance: Floats
+    usable: NDArray[np.bool_]
+
+    def interpolation(self) -> Interpolation:
+        """Return how values at every vertex follow from those at its samples."""
+        return Interpolation(self.index, _weights(self.position, self.distance, self.usable), self.transport)
+
+    def weights_near(self, vertex: Ints, offset: NDArray[np.complex128]) -> Floats:
+        """Return the weights, (n, k), at points near vertices.
+
+        Parameters
+        ----------
+        vertex : (n,) int64
+            Which vertex each point is near.
+        offset : (n,) complex128
+            Where it lies as seen from there, in the frame of that vertex. Samples are seen from the point as
+            if the surface were flat in between.
+        """
+        weight = np.empty((len(vertex), self.index.shape[1]))
+        for start in range(0, len(vertex), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            own = vertex[rows]
+            position = self.position[own] - offset[rows, None]
+            weight[rows] = _weights(position, np.abs(position), self.usable[own])
+        return weight
+
+
+def seen_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> SeenSamples:
+    """Return what every vertex sees of its k nearest samples; `interpolation` makes weights of it."""
     ids = _checked(samples, mesh)
     reached, distance = nearest_samples(mesh, ids, k)
     index = _reachable_or_nearest(mesh, ids, reached)
@@ -215,9 +264,10 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
     _see_along_surface(mesh, ids, reached, distance, position, transport)
     usable = reached >= 0
     usable[:, 0] = True
-    return Interpolation(index, _weights(position, distance, usable), np.where(usable, transport, 0.0))
+    return SeenSamples(index, np.where(usable, transport, 0.0), position, distance, usable)
 
 
+_CHUNK = 2**16  # points at a time, so that what is worked out for each takes little memory
 _RIDGE = 0.05  # λ, in units of the mean distance: larger is smoother, smaller closer to linear
 
 

@@ -27,7 +27,7 @@ from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent
 from fieldconv.geometry.gradient import vertex_gradients
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.numbering import by_position
-from fieldconv.geometry.sampling import farthest_point_samples, interpolation, sample_areas
+from fieldconv.geometry.sampling import SeenSamples, farthest_point_samples, sample_areas, seen_samples
 from fieldconv.geometry.spectral import (
     RESOLVED,
     Eigenbasis,
@@ -63,6 +63,7 @@ class Sampling(NamedTuple):
     reads: NDArray[np.int64]
     weight: NDArray[np.float64]
     transport: NDArray[np.float64]
+    seen: SeenSamples | None = None  # None where every vertex is a sample
 
 
 def _sampled(
@@ -72,7 +73,8 @@ def _sampled(
     # Measured in the order in which they were found, nothing depends on the numbering of vertices.
     found = farthest_point_samples(among, count, seed=seed)
     place = np.argsort(found if order is None else order[found])
-    index, weight, transport = interpolation(mesh, found, neighbours)
+    seen = seen_samples(mesh, found, neighbours)
+    index, weight, transport = seen.interpolation()
     own = slice(len(among.vertices))
     return Sampling(
         found[place],
@@ -80,6 +82,7 @@ def _sampled(
         np.argsort(place)[index[own]],
         weight[own],
         transport[own],
+        seen,
     )
 
 
@@ -268,7 +271,11 @@ def _samples(preparation: Preparation) -> Tensors:
     else:
         place = _places(preparation.given, other)[numbered.place]
         chosen = numbered.order[other.origin[sampling.chosen]]
-    reads, weight, transport = sampling.reads[place], sampling.weight[place], sampling.transport[place]
+    reads, transport = sampling.reads[place], sampling.transport[place]
+    if other is not None and sampling.seen is not None and len(other.mesh.vertices) < len(areas):
+        weight = sampling.seen.weights_near(place, _offsets(preparation, other, place))
+    else:
+        weight = sampling.weight[place]
     # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
     if preparation.opened is not preparation.given or numbered.turned:
         transport = transport + _turns(preparation.original, frames[place])[:, None]
@@ -292,6 +299,16 @@ def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
     if len(lost):
         place[lost] = scipy.spatial.cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
     return place
+
+
+def _offsets(preparation: Preparation, other: Resampled, place: NDArray[np.int64]) -> NDArray[np.complex128]:
+    """(V,) where each vertex of the given mesh lies as seen from its place on the coarser one."""
+    frames, normals = preparation.frames
+    across = np.cross(normals, frames)
+    offset = preparation.given.vertices[preparation.numbered.place] - other.mesh.vertices[place]
+    offset /= np.sqrt(other.mesh.area)  # what is measured has unit area
+    along, aside = (np.einsum("vx,vx->v", offset, way[place]) for way in (frames, across))
+    return np.asarray(along + 1j * aside)
 
 
 def _turns(mesh: Mesh, directions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -441,6 +458,7 @@ _PARTS = {
             "samples",
             ("samples",),
             _samples,
+            version=2,
             indices={"sample": "vertex_sample", "vertex_sample": "sample"},
         ),
         Part("hks", ("samples",), _hks),

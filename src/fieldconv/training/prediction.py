@@ -59,7 +59,8 @@ def predict(
     descriptors : bool
         Whether descriptors are wanted, too.
     samples : int, optional
-        Samples on the shape, instead of as many as the network was trained with.
+        Samples on the shape, instead of those of `Network.answer_settings`: three times as many as the
+        network learnt on, up to 3,072.
     samplings : int
         Average over this many sets of samples: borders depend less on where samples happen to lie.
     out : path, optional
@@ -148,7 +149,7 @@ def match(
         same place of the template; otherwise if it arrives elsewhere, more than 0.1 away at unit area, when
         it is mapped to B and back.
     samples : int, optional
-        Samples on each shape, instead of as many as the network was trained with.
+        Samples on each shape, instead of those of `Network.answer_settings`.
     samplings : int
         Average over this many sets of samples: borders depend less on where samples happen to lie.
     refine : bool

@@ -2,10 +2,11 @@
 
     python benchmarks/density.py RUN                   # a segmentation network, on creatures it has not seen
     python benchmarks/density.py RUN --kind anew       # the creatures are triangulated anew at each density
-    python benchmarks/density.py RUN --meshes a.ply …  # on other meshes, decimated and subdivided
+    python benchmarks/density.py RUN --meshes a.ply …  # on other meshes
 
-Creatures of 700 vertices are subdivided, so that the shape stays exactly what it is, or made anew. Each is
-predicted at every density. Labels are compared with those of the densest at the vertices of the sparsest,
+Creatures of 700 vertices are subdivided, so that the shape stays exactly what it is, or made anew. Other
+meshes are decimated to 700 vertices and then subdivided, or (anew) decimated or subdivided to each density.
+Each is predicted at every density. Labels are compared with those of the densest at the vertices of the sparsest,
 weighted by area. All densities share these; of those made anew, scores are interpolated at the nearest place.
 """
 
@@ -45,10 +46,12 @@ def creatures(kind: str) -> Iterator[tuple[str, dict[int, Mesh]]]:
             yield species, {n: subdivided(mesh, n).mesh for n, mesh in made.items()}
 
 
-def given(paths: list[Path]) -> Iterator[tuple[str, dict[int, Mesh]]]:
+def given(paths: list[Path], kind: str) -> Iterator[tuple[str, dict[int, Mesh]]]:
     """(name, mesh at each density): fewer vertices by collapsing edges, more by splitting them."""
     for path in paths:
         mesh = Mesh.load(path).repair().mesh
+        if kind == "subdivided":
+            mesh = decimated(mesh, DENSITIES[0]).mesh
         count = len(mesh.vertices)
         yield (
             path.stem,
@@ -123,12 +126,12 @@ def main() -> None:
     parser.add_argument("--meshes", type=Path, nargs="+", help="instead of creatures")
     parser.add_argument("--samples", type=int, help="as of `predict`")
     options = parser.parse_args()
-    shapes = given(options.meshes) if options.meshes else creatures(options.kind)
+    shapes = given(options.meshes, options.kind) if options.meshes else creatures(options.kind)
     rows = measure(FCNet.from_pretrained(options.run), shapes, options.samples)
     mean = {d: round(float(np.mean([row["agreement"][d] for row in rows])), 4) for d in DENSITIES}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"mean {mean}, largest memory {peak:.1f} GB")
-    kind = "meshes" if options.meshes else options.kind
+    kind = f"meshes-{options.kind}" if options.meshes else options.kind
     result = {"run": options.run.name, "samples": options.samples, "kind": kind, "mean": mean}
     result |= {"largest_memory_gb": round(peak, 2), "rows": rows}
     path = RESULT / f"density-{kind}-{options.samples or 'usual'}.json"

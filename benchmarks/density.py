@@ -6,8 +6,9 @@
 
 Creatures of 700 vertices are subdivided, so that the shape stays exactly what it is, or made anew. Other
 meshes are decimated to 700 vertices and then subdivided, or (anew) decimated or subdivided to each density.
-Each is predicted at every density. Labels are compared with those of the densest at the vertices of the sparsest,
-weighted by area. All densities share these; of those made anew, scores are interpolated at the nearest place.
+Each is predicted at every density. Labels are compared with those of the densest at the vertices of the
+sparsest, weighted by area. All densities share these; of those made anew, scores are interpolated at the
+nearest place.
 """
 
 from __future__ import annotations

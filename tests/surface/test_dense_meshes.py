@@ -102,19 +102,25 @@ def test_a_network_keeps_to_the_density_it_learnt() -> None:
 
 
 def test_answers_take_more_samples_than_were_learnt_on() -> None:
-    def answer(task: str = "segmentation", samples: int | None = None, density: int | None = 500) -> object:
+    def answer(
+        task: str = "segmentation",
+        samples: int | None = None,
+        density: int | None = 500,
+        any_density: bool = True,
+    ) -> object:
         model = FCNet.for_task(task, classes=2, preset="tiny", samples=samples)
-        model.density = density
+        model.density, model.any_density = density, any_density
         return model.answer_settings().samples
 
     assert answer() == 1500
     assert answer(samples=500) == 1500
-    assert answer(samples=1000) == 1000  # set to more on purpose
+    assert answer(samples=2000) == 2000  # set to more on purpose
+    assert answer(any_density=False) == 750
     assert answer(density=1500) == 3072
     assert answer(density=3000) == 4500  # more would take long
     assert answer(density=None) is None
     assert answer("classification") == 750
     model = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=None)
-    model.density = 500
+    model.density, model.any_density = 500, True
     assert model.answer_settings().fewest == 1500
     assert model.answer_settings(100) == model.surface_settings(100)

@@ -180,18 +180,13 @@ def test_predict_reads_files_meshes_and_lists(segmenter: tuple[FCNet, Path], tmp
 def test_predictions_do_not_depend_on_numbering_place_or_scale(segmenter: tuple[FCNet, Path]) -> None:
     model, _ = segmenter
     mesh, _ = blob(78, 1)
+    labels = predict(model, mesh)
     order = np.random.default_rng(0).permutation(len(mesh.vertices))
     new = np.argsort(order)
     moved = Mesh(40 * mesh.vertices[order] + [3, 4, 5], new[mesh.faces])
-    every = len(mesh.vertices)
-    labels, other = predict(model, mesh, samples=every), predict(model, moved, samples=every)
+    other = predict(model, moved)
     assert np.array_equal(other.labels, labels.labels[order])  # type: ignore[index]
     np.testing.assert_allclose(other.scores, labels.scores[order], atol=1e-4)  # type: ignore[index]
-    # A finer mesh inside has many samples equally far from others, between which rounding decides.
-    labels, other = predict(model, mesh), predict(model, moved)
-    assert np.mean(other.labels == labels.labels[order]) > 0.95  # type: ignore[index]
-    turned = predict(model, Mesh(mesh.vertices[order], new[mesh.faces]))
-    assert np.array_equal(turned.scores, labels.scores[order])  # type: ignore[index,arg-type]
 
 
 def test_averaged_orientations_are_probabilities(segmenter: tuple[FCNet, Path]) -> None:
@@ -201,7 +196,7 @@ def test_averaged_orientations_are_probabilities(segmenter: tuple[FCNet, Path]) 
     alone = predict(segmenter[0], mesh)
     assert not np.allclose(found.scores, alone.scores)  # type: ignore[arg-type]
     # Evaluation averages in the same way.
-    surface = Surface.from_mesh(mesh, **segmenter[0].answer_settings().to_dict())
+    surface = Surface.from_mesh(mesh, **segmenter[0].config.surface_settings.to_dict())
     with torch.no_grad():
         outputs = NetworkOutputs(segmenter[0].eval(), task_named("segmentation"), 3)(surface)
     scores = at_vertices(surface, outputs.softmax(1))

@@ -65,6 +65,18 @@ def test_each_mesh_takes_turns_with_its_copies(
     assert not any(torch.equal(one[0], data[0].pos) and torch.equal(one[1], data[1].pos) for one in shown)
 
 
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_who_learnt_from_damaged_copies_remembers(tmp_path: Path, damaged: int) -> None:
+    data = blobs(count=1)
+    model = tiny_network("segmentation", data)
+    train(model, data, preset="tiny", epochs=1, quiet=True, damaged=damaged, out=tmp_path)
+    read = FCNet.from_pretrained(tmp_path)
+    assert model.any_density == read.any_density == bool(damaged)
+    assert read.density is not None
+    times = 3 if damaged else 1.5 if read.config.samples is None else read.config.samples / read.density
+    assert read.answer_settings().samples == round(times * read.density)
+
+
 def weights_after(task: str = "segmentation", **changes: Any) -> dict[str, torch.Tensor]:
     data = blobs(task, count=3)
     model = tiny_network(task, data)

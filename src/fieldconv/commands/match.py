@@ -39,8 +39,8 @@ def match(
         b: Mesh file to map to.
         out: Folder for the results.
         partial: Parts may be missing; vertices of A without a counterpart in B get -1, and grey.
-        samples: Samples on each shape; by default three times as many as the network learnt on, up to 3,072,
-            or half as many again if it learnt on more.
+        samples: Samples on each shape, instead of as many as the network was trained with; a network trained
+            on damaged copies takes three times as many, up to 3,072.
         samplings: Average over this many sets of samples of each shape; slower, borders of parts a little
             better.
         refine: Make the map better with eigenfunctions, and write points.npy, the point on B (inside a

@@ -44,8 +44,8 @@ def predict(
         out: Folder for the results.
         descriptors: Also write the descriptors of the vertices.
         rotations: Average over this many orientations of each shape; slower, a little better.
-        samples: Samples on each shape; by default three times as many as the network learnt on, up to 3,072,
-            or half as many again if it learnt on more. Fewer are faster, more give steadier borders.
+        samples: Samples on each shape, instead of as many as the network was trained with; a network trained
+            on damaged copies takes three times as many, up to 3,072, for steadier borders.
         samplings: Average over this many sets of samples of each shape; slower, borders of parts a little
             better.
         also: Further formats for the coloured mesh.

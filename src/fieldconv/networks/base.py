@@ -24,7 +24,7 @@ OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
 DENSER = 1.5  # times the samples of training shapes are still like them
-FINER, FINEST = 3, 3072  # times as many for answers, whose borders then hardly depend on where samples lie
+FINER, FINEST = 3, 3072  # times as many for answers of networks that learnt at many densities, and no more
 
 DEEP, DEEPEST = ("blocks", "layers", "depth"), 1000  # fields that say how many layers there are
 
@@ -136,6 +136,8 @@ class Network(nn.Module):
         What it is trained for; set by training, kept in checkpoints.
     density : int or None
         Samples on a typical training shape; set by training, kept in checkpoints.
+    any_density : bool
+        Whether it learnt from meshes of many densities (``--damaged``); set by training, kept in checkpoints.
     temperature : float
         Number by which scores are divided before they become probabilities; set by
         `fieldconv.training.calibrate`, kept in checkpoints.
@@ -175,6 +177,7 @@ class Network(nn.Module):
         self.class_names: tuple[str, ...] = ()
         self.template: Mesh | None = None
         self.density: int | None = None
+        self.any_density = False
         self.temperature = 1.0
         self.source = ""
 
@@ -201,18 +204,18 @@ class Network(nn.Module):
     def answer_settings(self, samples: int | None = None) -> SurfaceSettings:
         """Return how a mesh is prepared for an answer that people read.
 
-        As `surface_settings`, but with three times the samples that the network learnt on, up to 3,072, so
-        that borders hardly depend on where samples lie. A network for whole shapes has no borders, and one
-        that is set to far more samples than it learnt on keeps to them.
+        As `surface_settings`; but a network that learnt from meshes of many densities takes three times the
+        samples it learnt on, up to 3,072, so that borders hardly depend on where samples lie. Others would
+        answer worse. A network for whole shapes has no borders.
 
         Parameters
         ----------
         samples : int, optional
             Another number of samples.
         """
-        if samples is None and self.density is not None and not self.config.per_shape:
-            finer, alike = min(FINER * self.density, FINEST), DENSER * self.density
-            if finer > alike > (self.config.samples or 0):
+        if samples is None and self.density is not None and self.any_density and not self.config.per_shape:
+            finer = min(FINER * self.density, FINEST)
+            if finer > max(DENSER * self.density, self.config.samples or 0):
                 samples = finer
         return self.surface_settings(samples)
 

@@ -61,6 +61,7 @@ def save_pretrained(model: Network, folder: str | Path, *, about: dict[str, Any]
         "task": model.task,
         "class_names": list(model.class_names),
         "density": model.density,
+        "any_density": model.any_density,
         "temperature": model.temperature,
         "network_name": model.name,
         "network": model.config.to_dict(),
@@ -129,6 +130,7 @@ def load(source: str | Path) -> Network:
     model.source = folder.resolve().name if own is None else str(source)
     density = config.get("density")
     model.density = density if isinstance(density, int) and 0 < density <= DENSEST else None
+    model.any_density = config.get("any_density") is True
     known = config.get("temperature", 1.0)
     model.temperature = float(known) if isinstance(known, int | float) and known > 0 else 1.0
     if (folder / TEMPLATE).is_file():

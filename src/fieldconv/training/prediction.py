@@ -59,8 +59,7 @@ def predict(
     descriptors : bool
         Whether descriptors are wanted, too.
     samples : int, optional
-        Samples on the shape, instead of those of `Network.answer_settings`: three times as many as the
-        network learnt on, up to 3,072.
+        Samples on the shape, instead of those of `Network.answer_settings`.
     samplings : int
         Average over this many sets of samples: borders depend less on where samples happen to lie.
     out : path, optional

@@ -25,27 +25,24 @@ from typing import Any
 
 import numpy as np
 import robust_laplacian
-import torch
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from fieldconv import FCNet, Mesh, Surface
+from fieldconv import FCNet, Mesh
 from fieldconv._io import atomic_path
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
 from fieldconv.folders.collection import Item
 from fieldconv.training import predict
-from fieldconv.training.prediction import task_of
 from pages import DOCS, fill_table
-from training_runs import train_once
+from training_runs import COMMAND_LINE, train_once
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "borders"
 TIMES = (0.0, 1e-4, 3e-4, 1e-3, 3e-3)  # of a body of unit area: a vertex stands for 0.0013
 SOURCES = ("SCAPE", "FAUST", "Adobe", "MIT")
 NEIGHBOURS = (str(Path(__file__).with_name("neighbour_loss.py")),)
-PLAIN = ("-m", "fieldconv.cli")
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # options and program of training
-    "signatures": ((), PLAIN),
-    "balls": (("--features", "balls+hks", "--smoothing", "0.02"), PLAIN),
+    "signatures": ((), COMMAND_LINE),
+    "balls": (("--features", "balls+hks", "--smoothing", "0.02"), COMMAND_LINE),
     "neighbours": ((), NEIGHBOURS),
 }
 TITLES = {
@@ -64,11 +61,9 @@ def diffused(mesh: Mesh, scores: NDArray[Any], time: float) -> NDArray[Any]:
     return np.asarray(splu((mass + time * mesh.area * laplacian).tocsc()).solve(mass @ scores))
 
 
-def as_learnt(network: FCNet, mesh: Mesh) -> NDArray[Any]:
-    """Return (V, k) probabilities on a mesh that is prepared as those of training."""
-    surface = Surface.from_mesh(mesh, **network.surface_settings().to_dict())
-    with torch.no_grad():
-        return np.asarray(task_of(network).decode(network(surface), surface).scores)
+def scores_of(network: FCNet, mesh: Mesh, **options: Any) -> NDArray[Any]:
+    """Return (V, k) probabilities; without options, of a mesh that is prepared as those of training."""
+    return np.asarray(predict(network, mesh, descriptors=False, **options).scores)
 
 
 def spread(items: Sequence[Item], count: int) -> list[Item]:
@@ -78,28 +73,29 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
 
 def measure(run: Path, source: str, data: Path, count: int) -> dict[str, Any]:
     """Return the share of vertices right in every variant, on bodies of a source never seen."""
-    network = FCNet.from_pretrained(run).eval()
+    network = FCNet.from_pretrained(run)
     unseen = spread(read_human_seg(data, split="test", hold_out=[source]).items, count)
     seen = spread(read_human_seg(data, split="train", hold_out=[source]).items, LEARNT_FROM)
     right = dict.fromkeys(TIMES, 0)
     for item in seen:
         mesh, truth = item.read()
-        scores = as_learnt(network, mesh)
+        scores = scores_of(network, mesh)
         for time in TIMES:
             right[time] += int((diffused(mesh, scores, time).argmax(1) == truth).sum())
     best = max(TIMES, key=right.__getitem__)
     parts = len(network.class_names)
     found = dict.fromkeys(["as learnt", "three times the samples", "three sets", "diffused"], 0)
     confusion, total = np.zeros((parts, parts), np.int64), 0
-    more: Any = {"samples": 3 * (network.density or 0), "descriptors": False}
+    assert network.density is not None
+    more = 3 * network.density
     for item in unseen:
         mesh, truth = item.read()
         known, total = truth >= 0, total + int((truth >= 0).sum())
-        learnt = as_learnt(network, mesh)
+        learnt = scores_of(network, mesh)
         scores = {
             "as learnt": learnt,
-            "three times the samples": np.asarray(predict(network, mesh, **more).scores),
-            "three sets": np.asarray(predict(network, mesh, **more, samplings=3).scores),
+            "three times the samples": scores_of(network, mesh, samples=more),
+            "three sets": scores_of(network, mesh, samples=more, samplings=3),
             "diffused": diffused(mesh, learnt, best),
         }
         for name, own in scores.items():

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from fieldconv.training.checkpoint import STATE
 
+COMMAND_LINE = ("-m", "fieldconv.cli")
 
-def train_once(run: Path, arguments: Sequence[str], program: Sequence[str] = ("-m", "fieldconv.cli")) -> None:
+
+def train_once(run: Path, arguments: Sequence[str], program: Sequence[str] = COMMAND_LINE) -> None:
     """``fieldconv train ARGUMENTS --out RUN``, unless it is done; goes on if it was interrupted."""
     if finished(run):
         return

@@ -272,6 +272,7 @@ def _samples(preparation: Preparation) -> Tensors:
         place = _places(preparation.given, other)[numbered.place]
         chosen = numbered.order[other.origin[sampling.chosen]]
     reads, transport = sampling.reads[place], sampling.transport[place]
+    # On a coarser mesh vertices lie beside their places, elsewhere at them.
     if other is not None and sampling.seen is not None and len(other.mesh.vertices) < len(areas):
         weight = sampling.seen.weights_near(place, _offsets(preparation, other, place))
     else:

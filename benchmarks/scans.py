@@ -95,12 +95,12 @@ def measure(network: FCNet, seed: int) -> dict[str, dict[str, float]]:
 
 
 def one(folder: Path, row: str, seed: int) -> None:
-    """Train one configuration, if it is not trained yet, and measure it, if it is not measured yet."""
+    """Train one configuration, if it is not trained yet, and measure it, unless that is kept already."""
     run, kept = folder / f"{row}-{seed}", RESULT / f"{row}-{seed}.json"
-    words = [*BASE.split(), *ROWS[row].split(), "--seed", str(seed)]
-    train_once(run, words)
     if kept.is_file():
         return
+    words = [*BASE.split(), *ROWS[row].split(), "--seed", str(seed)]
+    train_once(run, words)
     assert finished(run)
     network = FCNet.from_pretrained(run)
     about = results.collect(run, row, "creatures", f"fieldconv train {' '.join(words)} --out RUN")

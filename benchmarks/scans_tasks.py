@@ -31,13 +31,13 @@ PRESETS = ("default", "scans")
 
 
 def one(folder: Path, task: str, preset: str, seed: int) -> None:
-    """Train one network, if it is not trained yet, and measure it, if it is not measured yet."""
+    """Train one network, if it is not trained yet, and measure it, unless that is kept already."""
     name = f"{task}-{preset}-{seed}"
-    words = [task, "--preset", preset, "--species", *SPECIES, "--meshes", "60", "--seed", str(seed)]
-    train_once(folder / name, words)
     kept = RESULT / f"{name}.json"
     if kept.is_file():
         return
+    words = [task, "--preset", preset, "--species", *SPECIES, "--meshes", "60", "--seed", str(seed)]
+    train_once(folder / name, words)
     network = FCNet.from_pretrained(folder / name)
     found: dict[str, Any] = {
         "task": task,

@@ -12,6 +12,7 @@ from fieldconv.geometry.sampling import farthest_points
 from fieldconv.networks.pointnet2 import CENTRES, MOST, RADII, Level, PointNet2
 from fieldconv.surface import Surface
 from fieldconv.testing import assert_equivariant
+from fieldconv.training.settings import RunSettings
 
 
 def bumpy(subdivisions: int = 3) -> Mesh:
@@ -102,3 +103,12 @@ def test_other_features_come_beside_positions() -> None:
     assert net(seen).shape == (162, 5)
     with pytest.raises(ValueError, match=r"give xyz, or xyz\+hks"):
         PointNet2.for_task("segmentation", classes=5, features="hks")
+
+
+def test_steps_have_several_shapes_unless_asked_otherwise() -> None:
+    def batch(network: str, **changes: int) -> int:
+        return RunSettings.assemble("segmentation", network=network, changes=changes).training.batch
+
+    assert batch("pointnet2") == PointNet2.smallest_batch > batch("fcnet") == 1
+    assert batch("pointnet2", batch=1) == 1
+    assert batch("pointnet2", batch=20) == 20

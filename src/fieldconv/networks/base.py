@@ -169,6 +169,8 @@ class Network(nn.Module):
     """Training settings of the paper that introduced it, where they differ from `TrainingConfig`'s."""
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The same for single tasks, by name, where the paper trained it otherwise for them."""
+    smallest_batch: ClassVar[int] = 1
+    """Shapes of a training step, unless more are asked for: several if it normalises over those of a step."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

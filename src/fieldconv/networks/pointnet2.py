@@ -135,6 +135,7 @@ class PointNet2(ScalarNetwork):
         "clip": None,
         "average": None,
     }
+    smallest_batch = 8  # with one, it learns from statistics of each shape that evaluation does not have
     config: PointNet2Config
 
     def __init__(self, config: PointNet2Config) -> None:

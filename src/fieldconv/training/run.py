@@ -86,7 +86,8 @@ def train(
         raise ValueError("there is nothing to train on: the data has no examples")
     check_free(out, resume)
     task, machine = task_named(data.task), machine or Machine()
-    recipe = (config or task.training_config(preset=preset)).changed(**changes)
+    recipe = config or task.training_config(preset=preset, smallest_batch=model.smallest_batch)
+    recipe = recipe.changed(**changes)
     check_fit(model, data)
     with threads_of(machine), own_randomness():
         fabric = make_fabric(machine)

@@ -125,7 +125,9 @@ class RunSettings:
             network=kind.network_config(
                 config, network=name, classes=classes, preset=preset, **parts["network"]
             ),
-            training=kind.training_config(preset=preset, **parts["training"]),
+            training=kind.training_config(
+                preset=preset, smallest_batch=network_named(name).smallest_batch, **parts["training"]
+            ),
             machine=Machine(**checked(Machine, parts["machine"])),
         )
 

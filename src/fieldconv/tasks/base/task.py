@@ -165,9 +165,17 @@ class Task:
             raise ValueError(f"unknown preset {str(name)[:60]!r}; choose one of {', '.join(self.presets)}")
         return self.presets[name]
 
-    def training_config(self, *, preset: str = "default", **changes: Any) -> TrainingConfig:
-        """Return the training settings of a preset, with some fields changed."""
-        return self.Config.from_dict({**self.preset(preset).training, **changes})
+    def training_config(
+        self, *, preset: str = "default", smallest_batch: int = 1, **changes: Any
+    ) -> TrainingConfig:
+        """Return the training settings of a preset, with some fields changed.
+
+        Unless ``changes`` says how many shapes a step has, it has at least ``smallest_batch``.
+        """
+        config = self.Config.from_dict({**self.preset(preset).training, **changes})
+        if "batch" in changes or config.batch >= smallest_batch:
+            return config
+        return config.changed(batch=smallest_batch)
 
     def network_config(
         self,

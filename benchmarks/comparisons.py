@@ -1,0 +1,138 @@
+"""Field convolutions and their rivals on benchmark sets: each by one command, kept as tables and curves.
+
+    python benchmarks/comparisons.py FOLDER --data SETS --sets shrec11 faust humans --seeds 3
+    python benchmarks/comparisons.py                       # writes the tables and figures again
+
+FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
+docs/data.md lays them out. All networks have the same inputs and minutes of training, and each the recipe of
+its own paper, shortened as a whole to what fits into these minutes. The tables that `fieldconv compare` makes
+are kept in `benchmarks/results/comparisons`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pages import DOCS, fill_table
+from training_runs import COMMAND_LINE
+
+RESULT = Path(__file__).parent / "results" / "comparisons"
+NETWORKS = ("fcnet", "hsn", "acscnn", "diffusionnet")
+TABLES = ("runs.csv", "differences.csv")
+
+
+@dataclass(frozen=True)
+class Set:
+    """A benchmark set: its folder, the options of the comparison, and the metrics that are shown."""
+
+    folder: str
+    options: str
+    metrics: dict[str, float]  # and what each is multiplied by
+
+
+SETS = {
+    "shrec11": Set("shrec11", "--budget 6 --features hks", {"accuracy": 100}),
+    "faust": Set(
+        "faust_remeshed",
+        "--hold-out 70:80 --budget 15 --features hks",
+        {"within_0.05": 100, "exact": 100, "mean_error": 100},
+    ),
+    "humans": Set(
+        "shrec19_humans", "--budget 8 --features hks", {"mean_average_precision": 100, "matched_error": 100}
+    ),
+}
+
+
+def run(folder: Path, data: Path, name: str, networks: Sequence[str], seeds: int) -> None:
+    """Train and measure what is missing, and keep the tables and curves."""
+    chosen, out = SETS[name], folder / name
+    words = ["compare", "--data", str(data / chosen.folder), "--networks", ",".join(networks)]
+    words += [*chosen.options.split(), "--recipe", "own", "--seeds", str(seeds), "--threads", "1"]
+    subprocess.run([sys.executable, *COMMAND_LINE, *words, "--out", str(out)], check=True)
+    kept = RESULT / name
+    kept.mkdir(parents=True, exist_ok=True)
+    for table in TABLES:
+        shutil.copy(out / table, kept / table)
+    drawn = "curves" if (out / "curves.csv").is_file() else "training"
+    shutil.copy(out / "figures" / f"{drawn}.png", DOCS / "figures" / f"compare_{name}.png")
+
+
+def read(name: str, table: str) -> list[dict[str, str]]:
+    with open(RESULT / name / table, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def table(name: str) -> str:
+    """One line for each network, the best first, then what differs by more than chance."""
+    chosen, rows = SETS[name], read(name, "runs.csv")
+    metrics = {key: scale for key, scale in chosen.metrics.items() if key in rows[0]}
+    titles = [f"{key.replace('_', ' ')}{', %' if 'error' not in key else ' × 100'}" for key in metrics]
+    heads = [*titles, "seeds", "epochs", "minutes", "parameters", "s a step", "MB a step", "s to prepare"]
+    lines = [f"| network | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
+    for network in dict.fromkeys(row["network"] for row in rows):
+        own = [row for row in rows if row["network"] == network]
+        cells = [spread([scale * float(row[key]) for row in own]) for key, scale in metrics.items()]
+        first = own[0]
+        minutes = np.mean([float(row["training_seconds"]) for row in own]) / 60
+        cells += [str(len(own)), first["epochs"], f"{minutes:.0f}", f"{int(first['parameters']):,}"]
+        cells += [f"{float(first['step_seconds']):.2f}", f"{float(first['step_bytes']) / 1e6:.0f}"]
+        cells.append(f"{float(first['preparation_seconds']):.2f}")
+        lines.append(f"| `{network}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", differences(name)])
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean ± standard deviation over seeds; with one seed the number alone."""
+    digits = 1 if max(values) > 10 else 2
+    mean = f"{np.mean(values):.{digits}f}"
+    return f"{mean} ± {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else mean
+
+
+def differences(name: str) -> str:
+    """A sentence for each pair of networks: the difference on the shapes, and how likely chance makes it."""
+    found = [
+        f"`{row['network']}` − `{row['other']}` {float(row['mean_difference']):+.3f} (p {chance(row)})"
+        for row in read(name, "differences.csv")
+    ]
+    shapes = read(name, "differences.csv")[0]["shapes"]
+    return f"Mean differences over {shapes} test shapes or pairs, chances corrected for their number: " + (
+        f"{', '.join(found)}."
+    )
+
+
+def chance(row: dict[str, str]) -> str:
+    p = float(row["corrected_p"])
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", help="of the training runs, outside the checkout")
+    parser.add_argument("--data", type=Path, help="the folder that holds the benchmark sets")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--networks", nargs="+", default=NETWORKS)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    if options.folder is not None:
+        if options.data is None:
+            parser.error("--data is missing: the folder that holds shrec11, faust_remeshed, …")
+        for name in options.sets:
+            run(options.folder, options.data, name, options.networks, options.seeds)
+    for name in SETS:
+        if (RESULT / name / "runs.csv").is_file():
+            fill_table(DOCS / "networks.md", f"compare {name}", table(name))
+
+
+if __name__ == "__main__":
+    main()

@@ -4,9 +4,9 @@
     python benchmarks/comparisons.py                       # writes the tables and figures again
 
 FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
-docs/data.md lays them out. All networks have the same inputs and minutes of training, and each the recipe of
-its own paper, shortened as a whole to what fits into these minutes. The tables that `fieldconv compare` makes
-are kept in `benchmarks/results/comparisons`.
+docs/data.md lays them out. On benchmark sets all networks have the same inputs and minutes of training, and
+each the recipe of its own paper, shortened as a whole to what fits into these minutes; on creatures all have
+one recipe. The tables that `fieldconv compare` makes are kept in `benchmarks/results/comparisons`.
 """
 
 from __future__ import annotations
@@ -34,30 +34,42 @@ TABLES = ("runs.csv", "differences.csv")
 class Set:
     """A benchmark set: its folder, the options of the comparison, and the metrics that are shown."""
 
-    folder: str
+    folder: str | None  # None for embedded creatures
     options: str
-    metrics: dict[str, float]  # and what each is multiplied by
+    metrics: tuple[str, ...]
+    networks: tuple[str, ...] = NETWORKS
 
 
 SETS = {
-    "shrec11": Set("shrec11", "--budget 6 --features hks", {"accuracy": 100}),
+    "shrec11": Set("shrec11", "--recipe own --budget 6 --features hks", ("accuracy",)),
     "faust": Set(
         "faust_remeshed",
-        "--hold-out 70:80 --budget 15 --features hks",
-        {"within_0.05": 100, "exact": 100, "mean_error": 100},
+        "--recipe own --hold-out 70:80 --budget 15 --features hks",
+        ("within_0.05", "exact", "mean_error"),
     ),
     "humans": Set(
-        "shrec19_humans", "--budget 8 --features hks", {"mean_average_precision": 100, "matched_error": 100}
+        "shrec19_humans",
+        "--recipe own --budget 8 --features hks",
+        ("mean_average_precision", "matched_error"),
+    ),
+    "creatures": Set(
+        None,
+        "--task segmentation --meshes 30 --vertices 500 --species biped quadruped lizard --epochs 12",
+        ("accuracy", "mean_iou"),
+        (*NETWORKS, "gathering", "gemcnn", "mdgcnn", "pointnet2", "deltaconv"),
     ),
 }
 
 
-def run(folder: Path, data: Path, name: str, networks: Sequence[str], seeds: int) -> None:
+def run(folder: Path, data: Path | None, name: str, seeds: int) -> None:
     """Train and measure what is missing, and keep the tables and curves."""
     chosen, out = SETS[name], folder / name
-    words = ["compare", "--data", str(data / chosen.folder), "--networks", ",".join(networks)]
-    words += [*chosen.options.split(), "--recipe", "own", "--seeds", str(seeds), "--threads", "1"]
-    subprocess.run([sys.executable, *COMMAND_LINE, *words, "--out", str(out)], check=True)
+    words = ["compare", "--networks", ",".join(chosen.networks), *chosen.options.split()]
+    if chosen.folder is not None:
+        assert data is not None
+        words += ["--data", str(data / chosen.folder)]
+    words += ["--seeds", str(seeds), "--threads", "1", "--out", str(out)]
+    subprocess.run([sys.executable, *COMMAND_LINE, *words], check=True)
     kept = RESULT / name
     kept.mkdir(parents=True, exist_ok=True)
     for table in TABLES:
@@ -74,13 +86,13 @@ def read(name: str, table: str) -> list[dict[str, str]]:
 def table(name: str) -> str:
     """One line for each network, the best first, then what differs by more than chance."""
     chosen, rows = SETS[name], read(name, "runs.csv")
-    metrics = {key: scale for key, scale in chosen.metrics.items() if key in rows[0]}
-    titles = [f"{key.replace('_', ' ')}{', %' if 'error' not in key else ' × 100'}" for key in metrics]
+    metrics = [key for key in chosen.metrics if key in rows[0]]
+    titles = [f"{key.replace('_', ' ')}{' × 100' if 'error' in key else ', %'}" for key in metrics]
     heads = [*titles, "seeds", "epochs", "minutes", "parameters", "s a step", "MB a step", "s to prepare"]
     lines = [f"| network | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
     for network in dict.fromkeys(row["network"] for row in rows):
         own = [row for row in rows if row["network"] == network]
-        cells = [spread([scale * float(row[key]) for row in own]) for key, scale in metrics.items()]
+        cells = [spread([100 * float(row[key]) for row in own]) for key in metrics]
         first = own[0]
         minutes = np.mean([float(row["training_seconds"]) for row in own]) / 60
         cells += [str(len(own)), first["epochs"], f"{minutes:.0f}", f"{int(first['parameters']):,}"]
@@ -121,14 +133,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", help="of the training runs, outside the checkout")
     parser.add_argument("--data", type=Path, help="the folder that holds the benchmark sets")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     if options.folder is not None:
-        if options.data is None:
+        if options.data is None and options.sets != ["creatures"]:
             parser.error("--data is missing: the folder that holds shrec11, faust_remeshed, …")
         for name in options.sets:
-            run(options.folder, options.data, name, options.networks, options.seeds)
+            run(options.folder, options.data, name, options.seeds)
     for name in SETS:
         if (RESULT / name / "runs.csv").is_file():
             fill_table(DOCS / "networks.md", f"compare {name}", table(name))

@@ -48,6 +48,7 @@ ROWS = {
     "hks-long-damaged": "--features hks --damaged 12 --epochs 60",
     "balls-hks-smoothed-long-damaged": "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
     "balls-smoothed-long-damaged": "--features balls --smoothing 0.02 --damaged 12 --epochs 60",
+    "balls-long-damaged": "--features balls --damaged 12 --epochs 60",
     "scans-preset": "--blocks 4 --width 48 --rings 6 --echo-channels 32 --echo-samples 3 "
     "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
 }

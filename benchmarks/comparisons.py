@@ -44,7 +44,7 @@ SETS = {
     "shrec11": Set("shrec11", "--recipe own --budget 6 --features hks", ("accuracy",)),
     "faust": Set(
         "faust_remeshed",
-        "--recipe own --hold-out 70:80 --budget 15 --features hks",
+        "--recipe own --hold-out 70:80 --budget 10 --features hks",
         ("within_0.05", "exact", "mean_error"),
     ),
     "humans": Set(

@@ -98,9 +98,18 @@ ROWS = {
     "reproduce-lift": ("… lifted to 32 channels", "--preset reproduce --lift-channels 32"),
     "reproduce-scaled": ("… positions scaled for each shape", "--preset reproduce --input-scale unit"),
     "reproduce-plain": ("… no bias for each class", "--preset reproduce --no-class-bias"),
+    "reproduce-scaled-plain": (
+        "… positions scaled for each shape, no bias for each class",
+        "--preset reproduce --input-scale unit --no-class-bias",
+    ),
     "default": ("`default`", "--preset default"),
 }
-DRAWN = ("paper", "paper-slow", "paper-schedule", "reproduce")
+EARLIER = {  # measured with an earlier version, see the page
+    "first-weights": "`reproduce`, first weights made for positions of length 0.28",
+    "first-weights-60": "… 60 epochs",
+}
+TITLES = {**{row: title for row, (title, _) in ROWS.items()}, **EARLIER}
+DRAWN = ("paper", "first-weights", "reproduce-scaled-plain", "reproduce")
 
 
 def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
@@ -124,7 +133,7 @@ def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
 def kept_runs(name: str) -> dict[str, dict[str, Any]]:
     """Return what is kept of a set, by row and part."""
     found: dict[str, dict[str, Any]] = {}
-    for row in ROWS:
+    for row in TITLES:
         for part in SETS[name].parts:
             path = RESULT / f"{name}-{row}-{part}.json"
             if path.is_file():
@@ -143,7 +152,7 @@ def table(name: str) -> str:
         cells = [f"{values[part]:.1f}" if part in values else "" for part in parts]
         every = list(values.values())
         mean = f"{np.mean(every):.1f} ± {np.std(every, ddof=1):.1f}" if len(every) > 1 else ""
-        lines.append(f"| {ROWS[row][0]} | {' | '.join(cells)} | {mean} |")
+        lines.append(f"| {TITLES[row]} | {' | '.join(cells)} | {mean} |")
     lines.append(f"| the paper | {' | '.join('' for _ in parts)} | {chosen.published} |")
     return "\n".join(lines)
 
@@ -160,14 +169,14 @@ def draw(name: str, path: Path) -> None:
     for row, runs in kept_runs(name).items():
         for number, run in enumerate(runs.values() if row in colours else ()):
             for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
-                label = ROWS[row][0].replace("`", "").replace("… ", "paper, but ") if not number else None
+                label = TITLES[row].replace("`", "").replace("… ", "reproduce, ") if not number else None
                 epochs = np.arange(1, len(run[key]) + 1)
                 panel.plot(epochs, scale * np.array(run[key]), color=colours[row], lw=1.2, label=label)
     for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):
         panel.set(xlabel="epoch", title=title)
         panel.grid(alpha=0.3)
     panels[0].set_yscale("log")
-    panels[1].legend(fontsize=7)
+    panels[1].legend(fontsize=7, loc="lower right")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

@@ -50,7 +50,7 @@ SETS = {
     "humans": Set(
         "shrec19_humans",
         "--recipe own --budget 8 --features hks",
-        ("mean_average_precision", "matched_error"),
+        ("mean_average_precision", "mean_average_precision_scene_ball"),
     ),
     "creatures": Set(
         None,

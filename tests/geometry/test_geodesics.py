@@ -349,6 +349,26 @@ def test_awkward_meshes_give_finite_symmetric_discs(name, solver):
     np.testing.assert_allclose((frames * normals).sum(1), 0, atol=1e-6)
 
 
+def test_the_front_is_left_only_where_faces_do_not_turn_the_same_way():
+    vertices, faces = shapes.icosphere(3)
+    flipped = faces.copy()
+    top = vertices[faces].mean(1)[:, 2].argmax()
+    flipped[top] = flipped[top, ::-1]
+    mesh, whole = Mesh(vertices, flipped), Mesh(vertices, faces)
+    far, near = np.flatnonzero(vertices[:, 2] < 0.2), np.flatnonzero(vertices[:, 2] > 0.95)
+
+    def found(mesh, sources, solver):
+        discs = geodesic_discs(mesh, 0.5, sources, solver=solver)
+        return np.stack([discs.targets, discs.distance, discs.angle, discs.transport])
+
+    expected = found(whole, far, "front")
+    assert abs(expected - found(whole, far, "local")).max() > 1e-5  # so the two can be told apart
+    np.testing.assert_array_equal(found(mesh, far, "front"), expected)
+    np.testing.assert_array_equal(found(mesh, near, "front"), found(mesh, near, "local"))
+    both = geodesic_discs(mesh, 0.5, np.r_[near, far], solver="front")
+    np.testing.assert_array_equal(both.distance[both.offsets[len(near)] :], expected[1])
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_frames_of_large_meshes_are_those_of_their_charts(seed, monkeypatch):
     """Random faces share edges by ones, twos and threes, and are closed, open and pinched at vertices."""

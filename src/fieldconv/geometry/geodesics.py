@@ -28,16 +28,17 @@ import itertools
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from .._compiled import kernel, num_threads, run_blocks
-from .charts import charts, frame_vertices
+from .charts import Charts, charts, frame_vertices
 from .discs import Discs, Floats, Ints, symmetric
 from .front import front_block
 from .mesh import Mesh, MeshError
 from .unfolding import exact_block
 
-SOLVER_VERSION = 12  # part of every cache key: raise it when results change
+SOLVER_VERSION = 13  # part of every cache key: raise it when results change
 
 
 def geodesic_discs(
@@ -133,17 +134,16 @@ def _vertex_ids(ids: ArrayLike | None, mesh: Mesh, what: str) -> Ints:
 
 def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exact: bool) -> Discs:
     chart = charts(mesh)
-    # The front adds up transports from edge to edge, for which neighbours must turn the same way.
-    block = front_block if not exact and (chart.corners["turn"] > 0).all() else exact_block
     wanted = np.zeros(len(chart.vertices), np.bool_)
     wanted[targets] = True
     # Neighbours one after the other, whatever the numbering: they find most of what they need in the cache.
     order = np.lexsort(np.floor(mesh.vertices[sources] / (2 * radius)).T)
-    # Several blocks a thread even out the work; each costs scratch arrays of the mesh's size.
-    count = min(8 * num_threads(), max(len(sources) // 16, 1))
-    cuts = np.linspace(0, len(sources), count + 1).astype(np.int64)
-    rows = [order[a:b] for a, b in itertools.pairwise(cuts)]
-    parts = run_blocks(block, [(chart, sources[some], float(radius), wanted) for some in rows])
+    unfold = np.ones(len(sources), np.bool_) if exact else _near_a_twist(mesh, chart, sources, radius)
+    rows, parts = [], []
+    for block, own in ((exact_block, order[unfold[order]]), (front_block, order[~unfold[order]])):
+        blocks = _blocks(own)
+        rows += blocks
+        parts += run_blocks(block, [(chart, sources[few], float(radius), wanted) for few in blocks])
     counts = np.zeros(len(sources), np.int64)
     for some, part in zip(rows, parts, strict=True):
         counts[some] = part[0]
@@ -155,6 +155,31 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
         [(some, offsets, *part[:2], found, *values) for some, part in zip(rows, parts, strict=True)],
     )
     return Discs(sources, offsets, found, *values)
+
+
+def _near_a_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> NDArray[np.bool_]:
+    """(S,) whether a disc may reach a vertex around which faces do not all turn the same way.
+
+    The front adds up transports from edge to edge, for which they must.
+    """
+    twisted = np.unique(chart.faces.ravel()[chart.corners["turn"].ravel() <= 0])
+    if not len(twisted):
+        return np.zeros(len(sources), np.bool_)
+    corners = mesh.vertices[mesh.faces]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
+    away = scipy.spatial.cKDTree(mesh.vertices[twisted]).query(mesh.vertices[sources])[
+        0
+    ]  # paths are no shorter
+    return np.asarray(away <= radius + longest)
+
+
+def _blocks(order: Ints) -> list[Ints]:
+    """Several blocks a thread even out the work; each costs scratch arrays of the mesh's size."""
+    if not len(order):
+        return []
+    count = min(8 * num_threads(), max(len(order) // 16, 1))
+    cuts = np.linspace(0, len(order), count + 1).astype(np.int64)
+    return [order[a:b] for a, b in itertools.pairwise(cuts)]
 
 
 @kernel

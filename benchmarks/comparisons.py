@@ -49,7 +49,7 @@ SETS = {
     ),
     "humans": Set(
         "shrec19_humans",
-        "--recipe own --budget 8 --features hks",
+        "--recipe own --budget 6 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
     ),
     "creatures": Set(

@@ -38,6 +38,7 @@ class Set:
     options: str
     metrics: tuple[str, ...]
     networks: tuple[str, ...] = NETWORKS
+    drawn: str = "training"
 
 
 SETS = {
@@ -46,11 +47,13 @@ SETS = {
         "faust_remeshed",
         "--recipe own --hold-out 70:80 --budget 10 --features hks",
         ("within_0.05", "exact", "mean_error"),
+        drawn="curves",
     ),
     "humans": Set(
         "shrec19_humans",
         "--recipe own --budget 6 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
+        drawn="curves",
     ),
     "creatures": Set(
         None,
@@ -74,8 +77,7 @@ def run(folder: Path, data: Path | None, name: str, seeds: int) -> None:
     kept.mkdir(parents=True, exist_ok=True)
     for table in TABLES:
         shutil.copy(out / table, kept / table)
-    drawn = "curves" if (out / "curves.csv").is_file() else "training"
-    shutil.copy(out / "figures" / f"{drawn}.png", DOCS / "figures" / f"compare_{name}.png")
+    shutil.copy(out / "figures" / f"{chosen.drawn}.png", DOCS / "figures" / f"compare_{name}.png")
 
 
 def read(name: str, table: str) -> list[dict[str, str]]:
@@ -95,7 +97,7 @@ def table(name: str) -> str:
         cells = [spread([100 * float(row[key]) for row in own]) for key in metrics]
         first = own[0]
         minutes = np.mean([float(row["training_seconds"]) for row in own]) / 60
-        cells += [str(len(own)), first["epochs"], f"{minutes:.0f}", f"{int(first['parameters']):,}"]
+        cells += [str(len(own)), first["epochs"], f"{minutes:.1f}", f"{int(first['parameters']):,}"]
         cells += [f"{float(first['step_seconds']):.2f}", f"{float(first['step_bytes']) / 1e6:.0f}"]
         cells.append(f"{float(first['preparation_seconds']):.2f}")
         lines.append(f"| `{network}` | {' | '.join(cells)} |")
@@ -110,14 +112,18 @@ def spread(values: Sequence[float]) -> str:
 
 
 def differences(name: str) -> str:
-    """A sentence for each pair of networks: the difference on the shapes, and how likely chance makes it."""
-    found = [
-        f"`{row['network']}` − `{row['other']}` {float(row['mean_difference']):+.3f} (p {chance(row)})"
-        for row in read(name, "differences.csv")
-    ]
-    shapes = read(name, "differences.csv")[0]["shapes"]
-    return f"Mean differences over {shapes} test shapes or pairs, chances corrected for their number: " + (
-        f"{', '.join(found)}."
+    """A sentence: how FCNet differs from each other network on the shapes, and how likely chance makes it."""
+    rows = read(name, "differences.csv")
+    found = []
+    for row in rows:
+        sign = 1 if row["network"] == NETWORKS[0] else -1
+        other = row["other" if sign > 0 else "network"]
+        if NETWORKS[0] in (row["network"], row["other"]):
+            points = 100 * sign * float(row["mean_difference"])
+            found.append(f"{points:+.1f} points to `{other}` (p {chance(row)})")
+    return (
+        f"`{NETWORKS[0]}`, mean difference over {rows[0]['shapes']} test shapes or pairs, with chances "
+        f"corrected for all {len(rows)} pairs of networks: {', '.join(found)}."
     )
 
 

@@ -51,6 +51,7 @@ _STYLE: dict[Any, Any] = {
     "savefig.dpi": 300,
 }
 _CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+CROWD = 5  # with more curves there is no room for a legend among them
 _DASHES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
 
 
@@ -135,7 +136,9 @@ def lines(
             _percent_ticks(axes.yaxis)
         if percent_x:
             _percent_ticks(axes.xaxis)
-        if len(curves) > 1 or diagonal:
+        if len(curves) > CROWD:
+            figure.legend(loc="outside right upper")
+        elif len(curves) > 1 or diagonal:
             axes.legend(loc="best")
         return figure
 

@@ -109,7 +109,7 @@ EARLIER = {  # measured with an earlier version, see the page
     "first-weights-60": "… 60 epochs",
 }
 TITLES = {**{row: title for row, (title, _) in ROWS.items()}, **EARLIER}
-DRAWN = ("paper", "first-weights", "reproduce-scaled-plain", "reproduce")
+DRAWN = ("paper", "paper-slow", "first-weights", "reproduce-scaled-plain", "reproduce")
 
 
 def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
@@ -165,11 +165,12 @@ def draw(name: str, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-    colours = dict(zip(DRAWN, ("#c1272d", "#d98c2b", "#5b8c3a", "#1f5fa8"), strict=True))
+    colours = dict(zip(DRAWN, ("#c1272d", "#7a3b8f", "#d98c2b", "#5b8c3a", "#1f5fa8"), strict=True))
     for row, runs in kept_runs(name).items():
         for number, run in enumerate(runs.values() if row in colours else ()):
             for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
-                label = TITLES[row].replace("`", "").replace("… ", "reproduce, ") if not number else None
+                base = "paper" if row.startswith("paper") else "reproduce"
+                label = TITLES[row].replace("`", "").replace("… ", f"{base}, ") if not number else None
                 epochs = np.arange(1, len(run[key]) + 1)
                 panel.plot(epochs, scale * np.array(run[key]), color=colours[row], lw=1.2, label=label)
     for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):

@@ -1,7 +1,7 @@
 """Field convolutions and their rivals on benchmark sets: each by one command, kept as tables and curves.
 
     python benchmarks/comparisons.py FOLDER --data SETS --sets shrec11 faust humans --seeds 3
-    python benchmarks/comparisons.py                       # writes the tables and figures again
+    python benchmarks/comparisons.py                       # writes the tables again
 
 FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
 docs/data.md lays them out. On benchmark sets all networks have the same inputs and minutes of training, and
@@ -87,7 +87,7 @@ def read(name: str, table: str) -> list[dict[str, str]]:
 
 
 def table(name: str) -> str:
-    """One line for each network, the best first, then what differs by more than chance."""
+    """One line for each network, the best first, then how FCNet differs from the others."""
     chosen, rows = SETS[name], read(name, "runs.csv")
     metrics = [key for key in chosen.metrics if key in rows[0]]
     titles = [f"{key.replace('_', ' ')}{' × 100' if 'error' in key else ', %'}" for key in metrics]
@@ -122,9 +122,10 @@ def differences(name: str) -> str:
         if NETWORKS[0] in (row["network"], row["other"]):
             points = 100 * sign * float(row["mean_difference"])
             found.append(f"{points:+.1f} points to `{other}` (p {chance(row)})")
+    corrected = f", chances corrected for all {len(rows)} pairs of networks" if len(rows) > 1 else ""
     return (
-        f"`{NETWORKS[0]}`, mean difference over {rows[0]['shapes']} test shapes or pairs, with chances "
-        f"corrected for all {len(rows)} pairs of networks: {', '.join(found)}."
+        f"`{NETWORKS[0]}`, mean difference over {rows[0]['shapes']} test shapes or pairs{corrected}: "
+        f"{', '.join(found)}."
     )
 
 

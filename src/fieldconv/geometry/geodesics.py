@@ -167,14 +167,16 @@ def _near_a_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> ND
         return np.zeros(len(sources), np.bool_)
     corners = mesh.vertices[mesh.faces]
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
-    away = scipy.spatial.cKDTree(mesh.vertices[twisted]).query(mesh.vertices[sources])[
-        0
-    ]  # paths are no shorter
+    # Paths are no shorter than straight lines.
+    away, _ = scipy.spatial.cKDTree(mesh.vertices[twisted]).query(mesh.vertices[sources])
     return np.asarray(away <= radius + longest)
 
 
 def _blocks(order: Ints) -> list[Ints]:
-    """Several blocks a thread even out the work; each costs scratch arrays of the mesh's size."""
+    """Return the sources in several blocks for each thread, which evens out the work.
+
+    There are not more, because each costs scratch arrays of the mesh's size.
+    """
     if not len(order):
         return []
     count = min(8 * num_threads(), max(len(order) // 16, 1))

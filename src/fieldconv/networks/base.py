@@ -170,7 +170,7 @@ class Network(nn.Module):
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The same for single tasks, by name, where the paper trained it otherwise for them."""
     smallest_batch: ClassVar[int] = 1
-    """Shapes of a training step, unless more are asked for: several if it normalises over those of a step."""
+    """Fewest shapes of a step, unless a number is asked for: several if it normalises over all of them."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +14,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from fieldconv._checked import check_count
 from fieldconv.geometry.anisotropic import Stiffness, anisotropic_stiffness, principal_directions, summed
@@ -186,8 +187,8 @@ class ShapeNorm(nn.Module):
 class ACSConv(nn.Module):
     r"""Σ_θ Σ_k T_k(L̃_θ) x W_θk + b.
 
-    Sums of Chebyshev polynomials are worked out from the highest down (Clenshaw), which keeps no polynomial
-    in memory.
+    Polynomials are made one after the other, T_k+1 = 2 L̃ T_k − T_k−1, used and dropped, in the backward pass
+    too, so that none is kept in memory.
 
     Parameters
     ----------
@@ -212,46 +213,75 @@ class ACSConv(nn.Module):
 
     def forward(self, x: Tensor, laplacians: Laplacians) -> Tensor:
         """Apply the layer."""
-        x = laplacians.root * x
-        last: Tensor | None = None
-        before: Tensor | None = None
-        for k in reversed(range(self.order)):
-            here = (x @ self.weight[k]).flatten(0, 1)  # angles below each other
-            if last is not None:
-                here = here + (2 if k else 1) * (laplacians.matrix @ last)
-            if before is not None:
-                here = here - before
-            last, before = here, last
-        assert last is not None
-        every = last.view(ANGLES, len(x), self.out_channels)
-        return every.sum(0) / laplacians.root + self.bias
+        every: Tensor = _SumOfPolynomials.apply(  # type: ignore[no-untyped-call]
+            laplacians.root * x, self.weight, laplacians.matrices
+        )
+        return every / laplacians.root + self.bias
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, order={self.order}"
 
 
+class _SumOfPolynomials(torch.autograd.Function):
+    """Σ_θ Σ_k T_k(L̃_θ) x W_θk for symmetric L̃_θ, so that the backward pass is made of the same polynomials.
+
+    With g the gradient of the result, and G = T_k(L̃_θ) g: that of W_θk is xᵀG, that of x is Σ G W_θkᵀ.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, matrices: Sequence[Tensor]) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.matrices = matrices
+        result = x.new_zeros(len(x), weight.shape[-1])
+        for angle, matrix in enumerate(matrices):
+            for k, polynomial in enumerate(_chebyshev(matrix, x, len(weight))):
+                result.addmm_(polynomial, weight[k, angle])
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, weight = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        by_x, by_weight = torch.zeros_like(x), torch.empty_like(weight)
+        for angle, matrix in enumerate(ctx.matrices):
+            for k, polynomial in enumerate(_chebyshev(matrix, gradient, len(weight))):
+                by_x.addmm_(polynomial, weight[k, angle].T)
+                torch.mm(x.T, polynomial, out=by_weight[k, angle])
+        return by_x, by_weight, None
+
+
+def _chebyshev(matrix: Tensor, x: Tensor, count: int) -> Iterator[Tensor]:
+    """T_0(matrix) x, T_1(matrix) x, …, so many."""
+    yield x
+    if count == 1:
+        return
+    before, last = x, matrix @ x
+    yield last
+    for _ in range(count - 2):
+        before, last = last, torch.addmm(before, matrix, last, beta=-1, alpha=2)
+        yield last
+
+
 class Laplacians:
-    """The eight Laplacians of a surface (or of all surfaces of a batch), in one matrix of blocks.
+    """The eight Laplacians of a surface (or of all surfaces of a batch).
 
     They are symmetric after multiplication with the root of the area, which is done before and after.
 
     Attributes
     ----------
-    matrix : SparseMatrix, (8n, 8n)
-        √A L̃ 1/√A, of eigenvalues from −1 to 1; a block on the diagonal for each angle.
+    matrices : list of sparse Tensor, (n, n)
+        √A L̃ 1/√A of each angle, of eigenvalues from −1 to 1.
     root : (n, 1)
         √A, of areas relative to their mean.
     """
 
     def __init__(self, surface: Surface) -> None:
         count, index = len(surface.area), surface.anisotropic_index
-        blocks = count * torch.arange(ANGLES, device=index.device)
-        self.matrix = SparseMatrix(
-            (index[:, None] + blocks[None, :, None]).flatten(1),
-            surface.anisotropic_values.T.flatten(),
-            ANGLES * count,
-            symmetric=True,
-        )
+        self.matrices = [
+            SparseMatrix(index, values.contiguous(), count, symmetric=True).matrix
+            for values in surface.anisotropic_values.T
+        ]
         area = surface.area / surface.area.mean()
         self.root = torch.where(area > 0, area, 1.0).sqrt()[:, None]
 

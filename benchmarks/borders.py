@@ -40,15 +40,19 @@ RESULT = Path(__file__).parent / "results" / "robustness" / "borders"
 TIMES = (0.0, 1e-4, 3e-4, 1e-3, 3e-3)  # of a body of unit area: a vertex stands for 0.0013
 SOURCES = ("SCAPE", "FAUST", "Adobe", "MIT")
 NEIGHBOURS = (str(Path(__file__).with_name("neighbour_loss.py")),)
+QUICKLY = ("--preset", "quick", "--epochs", "4")
+BALLS = ("--features", "balls+hks", "--smoothing", "0.02")
 ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # options and program of training
-    "signatures": ((), COMMAND_LINE),
-    "balls": (("--features", "balls+hks", "--smoothing", "0.02"), COMMAND_LINE),
-    "neighbours": ((), NEIGHBOURS),
+    "signatures": (QUICKLY, COMMAND_LINE),
+    "balls": ((*QUICKLY, *BALLS), COMMAND_LINE),
+    "neighbours": (QUICKLY, NEIGHBOURS),
+    "damaged": (("--preset", "quick", *BALLS, "--damaged", "4", "--epochs", "8"), COMMAND_LINE),
 }
 TITLES = {
     "signatures": "signatures",
     "balls": "ball integrals and signatures",
     "neighbours": "signatures, loss of neighbours",
+    "damaged": "ball integrals and signatures, four damaged copies, 8 epochs",
 }
 LEARNT_FROM = 30  # bodies on which the time is chosen
 
@@ -118,7 +122,7 @@ def one(folder: Path, row: str, source: str, data: Path, bodies: int) -> None:
     """Train one network, if it is not trained yet, and measure it, if it is not measured yet."""
     kept = RESULT / f"{row}-{source}.json"
     options, program = ROWS[row]
-    words = ["segmentation", "--data", str(data), "--hold-out", f"*{source}*", "--epochs", "4", *options]
+    words = ["segmentation", "--data", str(data), "--hold-out", f"*{source}*", *options]
     train_once(folder / f"{row}-{source}", words, program)
     if kept.is_file():
         return

@@ -42,23 +42,24 @@ class Set:
 
 
 SETS = {
-    "shrec11": Set("shrec11", "--recipe own --budget 6 --features hks", ("accuracy",)),
+    "shrec11": Set("shrec11", "--preset quick --recipe own --budget 6 --features hks", ("accuracy",)),
     "faust": Set(
         "faust_remeshed",
-        "--recipe own --hold-out 70:80 --budget 10 --features hks",
+        "--preset quick --recipe own --hold-out 70:80 --budget 10 --features hks",
         ("within_0.05", "exact", "mean_error"),
         drawn="curves",
     ),
     "humans": Set(
         "shrec19_humans",
-        "--recipe own --budget 6 --features hks",
+        "--preset quick --recipe own --budget 6 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
         ("fcnet", "hsn", "diffusionnet"),  # a step of ACSCNN takes 13 GB here
         drawn="curves",
     ),
     "creatures": Set(
         None,
-        "--task segmentation --meshes 30 --vertices 500 --species biped quadruped lizard --epochs 12",
+        "--preset quick --task segmentation --meshes 30 --vertices 500 --species biped quadruped lizard "
+        "--epochs 12",
         ("accuracy", "mean_iou"),
         (*NETWORKS, "gathering", "gemcnn", "mdgcnn", "pointnet2", "deltaconv"),
     ),

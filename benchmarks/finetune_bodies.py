@@ -55,6 +55,7 @@ def main() -> None:
                 fc.train(
                     model,
                     learnt,
+                    preset="quick",
                     epochs=STEPS // bodies,
                     learning_rate=0.001 if start == "bodies" else 0.006,
                     reshaped=0,

@@ -2,7 +2,7 @@
 
     python benchmarks/packed.py [--meshes 20] [--rounds 4] [--network fcnet]
 
-Embedded creatures, segmentation, the default preset: reading, collating, loss and gradient of every step of
+Embedded creatures, segmentation, the preset `quick`: reading, collating, loss and gradient of every step of
 an epoch, by one thread. "in memory" is the dataset as it was made. "packed, kept" has read each surface
 before and keeps it, as long as there is room (4 GB by default). "packed, read" has no room at all: every
 surface is read from its file whenever its turn comes, as happens with sets larger than the memory; in
@@ -41,7 +41,7 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()
     task = task_named("segmentation")
-    settings = RunSettings.assemble(task.name, network=options.network)
+    settings = RunSettings.assemble(task.name, preset="quick", network=options.network)
     pre = ToSurface(**settings.network.surface_settings.to_dict())
     memory = Creatures(task.name, meshes=options.meshes, pre_transform=pre)
     settings = settings.with_outputs(memory.num_classes)

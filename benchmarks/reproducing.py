@@ -102,7 +102,7 @@ ROWS = {
         "… positions scaled for each shape, no bias for each class",
         "--preset reproduce --input-scale unit --no-class-bias",
     ),
-    "default": ("`default`", "--preset default"),
+    "quick": ("`quick`", "--preset quick"),
 }
 EARLIER = {  # measured with an earlier version, see the page
     "first-weights": "`reproduce`, first weights made for positions of length 0.28",

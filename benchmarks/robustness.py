@@ -35,7 +35,7 @@ RESULT = Path(__file__).parent / "results" / "robustness" / "creatures.json"
 FIGURE = DOCS / "figures" / "robustness.png"
 SPECIES = ("biped", "quadruped", "lizard", "bird", "octopus", "hand")
 TRAINING = (
-    f"segmentation --species {' '.join(SPECIES)} --meshes 60 --blocks 2 --width 32 --rings 4 "
+    f"segmentation --preset quick --species {' '.join(SPECIES)} --meshes 60 --blocks 2 --width 32 --rings 4 "
     "--echo-channels 12 --echo-samples 2 --samples None --epochs 15"
 )
 KINDS = {"scattering": "fcnet", "gathering": "gathering"}

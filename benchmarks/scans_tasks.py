@@ -1,9 +1,9 @@
-"""What the preset for scans is worth to the tasks besides segmentation: classes of shapes, and matching.
+"""What the default preset is worth to the tasks besides segmentation: classes of shapes, and matching.
 
     python benchmarks/scans_tasks.py FOLDER        # trains what FOLDER lacks, measures
     python benchmarks/scans_tasks.py               # writes the table again
 
-Networks of the presets ``default`` and ``scans`` learn from the same 60 clean creatures of six species, and
+Networks of the presets ``quick`` and ``default`` learn from the same 60 clean creatures of six species, and
 are tried on 18 creatures (pairs of them, for matching) that they have not seen, at every level of damage.
 Parts are measured by `benchmarks/scans.py`, correspondence by `benchmarks/robustness_faust.py`.
 """
@@ -27,7 +27,7 @@ from training_runs import train_once
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "scans_tasks"
 METRICS = {"classification": "accuracy", "matching": "mean_average_precision"}
-PRESETS = ("default", "scans")
+PRESETS = ("quick", "default")
 
 
 def one(folder: Path, task: str, preset: str, seed: int) -> None:

@@ -10,8 +10,8 @@ def main(folder: str | Path, out: str | Path = "classify-run", epochs: int = 30,
     data = fc.datasets.FolderDataset(folder, "classification", split="train")
     test = fc.datasets.FolderDataset(folder, "classification", split="test")
 
-    model = fc.FCNet.for_task("classification", classes=data.num_classes, **network)
-    fc.train(model, data, epochs=epochs, out=out)
+    model = fc.FCNet.for_task("classification", classes=data.num_classes, preset="quick", **network)
+    fc.train(model, data, preset="quick", epochs=epochs, out=out)
     result = fc.evaluate(model, test)
     for shape in result.shapes:
         if shape["predicted"] != shape["truth"]:

@@ -16,8 +16,8 @@ def main(
     data = fc.datasets.Creatures("matching", meshes=meshes, vertices=vertices, species=["quadruped"])
     test = fc.datasets.Creatures("matching", split="test", meshes=2, vertices=vertices, species=["quadruped"])
 
-    model = fc.FCNet.for_task("matching", **{"blocks": 4, "radius": 0.2, **network})
-    fc.train(model, data, epochs=epochs)
+    model = fc.FCNet.for_task("matching", preset="quick", **{"blocks": 4, "radius": 0.2, **network})
+    fc.train(model, data, preset="quick", epochs=epochs)
     metrics = fc.evaluate(model, test).metrics
     learnt, heat = metrics["mean_average_precision"], metrics["hks_mean_average_precision"]
     print(f"mean average precision {learnt:.2f}; of heat kernel signatures {heat:.2f}")

@@ -11,8 +11,8 @@ def main(out: Path = Path("segment-run"), epochs: int = 10, meshes: int = 40, ve
     data = fc.datasets.Creatures("segmentation", meshes=meshes, vertices=vertices, species=species)
     test = fc.datasets.Creatures("segmentation", split="test", meshes=3, vertices=vertices, species=species)
 
-    model = fc.FCNet.for_task("segmentation", classes=data.num_classes, blocks=2, width=24)
-    fc.train(model, data, epochs=epochs, out=out)
+    model = fc.FCNet.for_task("segmentation", classes=data.num_classes, preset="quick", blocks=2, width=24)
+    fc.train(model, data, preset="quick", epochs=epochs, out=out)
     accuracy = fc.evaluate(model, test).metrics["accuracy"]
     print(f"{accuracy:.1%} of the vertices of unseen creatures are right")
 

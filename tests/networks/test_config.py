@@ -87,7 +87,7 @@ def test_wrong_values_say_what_is_allowed(changes: dict[str, object], message: s
 def test_wrong_task_preset_or_no_classes() -> None:
     with pytest.raises(ValueError, match="choose one of classification, correspondence"):
         FCNetConfig.for_task("painting", classes=8)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="choose one of paper, reproduce, default, scans, tiny"):
+    with pytest.raises(ValueError, match="choose one of paper, reproduce, default, quick, tiny"):
         FCNetConfig.for_task("segmentation", classes=8, preset="huge")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="segmentation needs the number of classes"):
         FCNetConfig.for_task("segmentation")

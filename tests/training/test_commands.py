@@ -256,7 +256,7 @@ def test_no_option_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
         (["--data", "FOLDER"], "[paper 0.05, reproduce 0.05, tiny 0.05] (default: 0.075)"),
         ([], "[paper 0.05, reproduce 0.05] (default: 0.1677)"),  # on creatures of 1,000 vertices
         (["--vertices", "5000"], "[paper 0.05, reproduce 0.05] (default: 0.075)"),
-        (["--preset", "paper"], "[default 0.1677, scans 0.1677, tiny 0.1677] (default: 0.05)"),
+        (["--preset", "paper"], "[default 0.1677, quick 0.1677, tiny 0.1677] (default: 0.05)"),
     ],
 )
 def test_help_shows_groups_and_the_values_that_presets_have(

@@ -29,7 +29,8 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     began = time.monotonic()
     source = {"meshes": meshes, "vertices": 500, "species": ("biped", "quadruped", "bird", "octopus")}
     network = {"samples": None, "blocks": 2, "width": 32, "echo_channels": 12, "echo_samples": 2, "rings": 4}
-    settings = RunSettings.assemble("segmentation", changes={**source, **network, "epochs": epochs})
+    changes = {**source, **network, "epochs": epochs}
+    settings = RunSettings.assemble("segmentation", preset="quick", changes=changes)
     print(f"1. Making {meshes} creatures from code: each has its own triangulation, build and pose.")
     keep_freed_memory()
     data = settings.source.open("segmentation", settings.network.surface_settings, "train")

@@ -19,11 +19,11 @@ from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
     LETTER,
     MODERN,
-    QUICK,
     REPRODUCE,
     REPRODUCED,
     SAMPLED,
     SCANNED,
+    TRIAL,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -73,17 +73,17 @@ class Classification(LabelTask):
         ),
         # Samples change nothing on the paper's small meshes, and make dense ones affordable.
         "default": Preset(
-            training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
-            surface={**SAMPLED, "features": "wks"},
-            networks={"fcnet": _PAPER, **_RIVALS},
-        ),
-        "scans": Preset(
             training={**MODERN, "epochs": 36, "label_smoothing": 0.2, "damaged": 8},
             surface={**SAMPLED, **SCANNED},
             networks={"fcnet": _PAPER, **_RIVALS},
+        ),
+        "quick": Preset(
+            training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
+            surface={**SAMPLED, "features": "wks"},
+            networks={"fcnet": _PAPER, **_RIVALS},
             like="default",
         ),
-        "tiny": Preset(training={**QUICK, "batch": 4}, surface=_SURFACE, networks={"fcnet": _PAPER}),
+        "tiny": Preset(training={**TRIAL, "batch": 4}, surface=_SURFACE, networks={"fcnet": _PAPER}),
     }
 
     # Data

@@ -21,10 +21,10 @@ from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
     LETTER,
     MODERN,
-    QUICK,
     REPRODUCE,
     REPRODUCED,
     SCANNED,
+    TRIAL,
     Curves,
     EmbeddedShape,
     Evaluation,
@@ -104,18 +104,18 @@ class Correspondence(LabelTask):
             like="paper",
         ),
         "default": _preset(
-            training={**_TRAINING, "epochs": 15},
-            surface={**_WIDER, "features": "hks"},
-            networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
-        ),
-        "scans": _preset(
             training={**_TRAINING, "epochs": 24, "damaged": 4},
             surface={**_WIDER, **SCANNED},
+            networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
+        ),
+        "quick": _preset(
+            training={**_TRAINING, "epochs": 15},
+            surface={**_WIDER, "features": "hks"},
             networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
             like="default",
         ),
         "tiny": _preset(
-            training=QUICK,
+            training=TRIAL,
             surface=_SURFACE,
             networks={"fcnet": _PAPER, "hsn": _HSN},
         ),

@@ -51,10 +51,10 @@ from fieldconv.surface.views import joined
 from fieldconv.tasks.base import (
     LETTER,
     MODERN,
-    QUICK,
     REPRODUCE,
     REPRODUCED,
     SCANNED,
+    TRIAL,
     Chunk,
     Curves,
     Decoded,
@@ -154,17 +154,17 @@ class Matching(Task):
             like="paper",
         ),
         "default": _preset(
-            training={**_TRAINING, "epochs": 10},
-            surface={**_SURFACE, "features": "hks"},
-            networks={"fcnet": _PAPER},
-        ),
-        "scans": _preset(
             training={**_TRAINING, "epochs": 30, "damaged": 8},
             surface={**_SURFACE, **SCANNED},
             networks={"fcnet": _PAPER},
+        ),
+        "quick": _preset(
+            training={**_TRAINING, "epochs": 10},
+            surface={**_SURFACE, "features": "hks"},
+            networks={"fcnet": _PAPER},
             like="default",
         ),
-        "tiny": _preset(training={**QUICK, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}),
+        "tiny": _preset(training={**TRIAL, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}),
     }
     Config = MatchingConfig
     targets = ()

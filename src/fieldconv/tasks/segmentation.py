@@ -27,11 +27,11 @@ from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
     LETTER,
     MODERN,
-    QUICK,
     REPRODUCE,
     REPRODUCED,
     SAMPLED,
     SCANNED,
+    TRIAL,
     EmbeddedShape,
     Evaluation,
     Follow,
@@ -88,18 +88,18 @@ class Segmentation(LabelTask):
             like="paper",
         ),
         "default": Preset(
-            training={**MODERN, "epochs": 14, "label_smoothing": 0.2, "reshaped": 3},
-            surface={**SAMPLED, "features": "hks"},
+            training={**MODERN, "epochs": 60, "label_smoothing": 0.2, "reshaped": 3, "damaged": 12},
+            surface={**SAMPLED, **SCANNED},
             networks={"fcnet": _PAPER},
         ),
-        "scans": Preset(
-            training={**MODERN, "epochs": 60, "label_smoothing": 0.2, "damaged": 12},
-            surface={**SAMPLED, **SCANNED},
+        "quick": Preset(
+            training={**MODERN, "epochs": 14, "label_smoothing": 0.2, "reshaped": 3},
+            surface={**SAMPLED, "features": "hks"},
             networks={"fcnet": _PAPER},
             like="default",
         ),
         "tiny": Preset(
-            training={**QUICK, "batch": 2},
+            training={**TRIAL, "batch": 2},
             surface=SAMPLED,
             networks={"fcnet": _PAPER},
         ),

@@ -29,7 +29,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks.base import (
     MODERN,
-    QUICK,
+    TRIAL,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -96,7 +96,7 @@ class TemplatePoints(Task):
             networks={"fcnet": _NETWORK},
         ),
         "tiny": Preset(
-            training={**QUICK, "batch": 2},
+            training={**TRIAL, "batch": 2},
             surface=_SURFACE,
             networks={"fcnet": {"bottleneck": 16, "dense": 32, "dropout": 0.0}},
         ),

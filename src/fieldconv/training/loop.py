@@ -109,10 +109,13 @@ class Fit:
                 ) from None
             if self.fabric.is_global_zero:  # it may have been stopped between the two
                 write_log(self.out / LOG, self.history)
+        shown = config.epochs - 1  # copies that an epoch each leaves room for; others are not prepared
+        reshaped = min(config.reshaped, shown)
+        damaged = min(config.damaged, shown - reshaped)
         self.shapes = [
             data,
-            *(data.reshaped(number + 1, config.reshaping) for number in range(config.reshaped)),
-            *(data.damaged(number + 1, config.damaging) for number in range(config.damaged)),
+            *(data.reshaped(number + 1, config.reshaping) for number in range(reshaped)),
+            *(data.damaged(number + 1, config.damaging) for number in range(damaged)),
         ]
 
     def run(self) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ def train(
         What to learn from; prepared anew if it was not prepared the way the network needs it.
     validation : SurfaceDataset, optional
         To choose the best epoch by; if not given, a share of the data can be kept out for it.
-    preset : "paper", "reproduce", "default", "scans" or "tiny"
+    preset : "paper", "reproduce", "default", "quick" or "tiny"
         The recipe.
     config : TrainingConfig, optional
         The recipe itself, instead of a preset.

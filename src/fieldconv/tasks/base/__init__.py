@@ -5,11 +5,11 @@ from fieldconv.tasks.base.prediction import Decoded, Prediction
 from fieldconv.tasks.base.recipe import (
     LETTER,
     MODERN,
-    QUICK,
     REPRODUCE,
     REPRODUCED,
     SAMPLED,
     SCANNED,
+    TRIAL,
     Preset,
     TrainingConfig,
 )
@@ -19,11 +19,11 @@ from fieldconv.viz.metric import Metric
 __all__ = [
     "LETTER",
     "MODERN",
-    "QUICK",
     "REPRODUCE",
     "REPRODUCED",
     "SAMPLED",
     "SCANNED",
+    "TRIAL",
     "Chunk",
     "Curves",
     "Decoded",

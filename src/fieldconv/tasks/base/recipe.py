@@ -171,7 +171,7 @@ MODERN: Mapping[str, Any] = {
     "clip": 1.0,
     "average": 0.99,
 }
-"""What the default presets of all tasks have in common."""
+"""What the presets for use have in common in all tasks."""
 LETTER: Mapping[str, Any] = {"solver": "heat", "input_scale": "raw", "echo_votes": "magnitude"}
 """What FCNet has in the paper's text and, for good reasons, not by default (docs/reproducing.md)."""
 REPRODUCE: Mapping[str, Any] = {**MODERN, "learning_rate": 0.005, "label_smoothing": 0.2}
@@ -179,6 +179,6 @@ REPRODUCE: Mapping[str, Any] = {**MODERN, "learning_rate": 0.005, "label_smoothi
 REPRODUCED: Mapping[str, Any] = {"input_scale": "raw", "class_bias": True}
 """What FCNet has in these runs."""
 SCANNED: Mapping[str, Any] = {"features": "balls+hks", "smoothing": 0.02}
-"""How the presets for scans prepare meshes: holes, contacts and noise hardly change these inputs."""
-QUICK: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
+"""How the default presets prepare meshes: holes, contacts and noise hardly change these inputs."""
+TRIAL: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
 """The same for tries and tests."""

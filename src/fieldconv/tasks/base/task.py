@@ -24,7 +24,7 @@ from fieldconv.networks.base import PER_SHAPE, Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
-from fieldconv.tasks.base.recipe import MODERN, QUICK, SAMPLED, Preset, TrainingConfig
+from fieldconv.tasks.base.recipe import MODERN, SAMPLED, TRIAL, Preset, TrainingConfig
 from fieldconv.viz.metric import Metric
 from fieldconv.viz.values import Kind, VertexValues
 
@@ -140,7 +140,7 @@ class Task:
     shapes_caption: ClassVar[str] = "Worst and best test shapes."
     presets: ClassVar[Mapping[str, Preset]] = {
         "default": Preset(training={**MODERN, "epochs": 14}, surface={**SAMPLED, "features": "hks"}),
-        "tiny": Preset(training={**QUICK, "batch": 2}, surface={"radius": RADIUS, "features": "xyz"}),
+        "tiny": Preset(training={**TRIAL, "batch": 2}, surface={"radius": RADIUS, "features": "xyz"}),
     }
     Config: ClassVar[type[TrainingConfig]] = TrainingConfig
     targets: ClassVar[tuple[str, ...]] = ("y",)

@@ -1,7 +1,7 @@
 """How well a correspondence network does on bodies whose meshes are changed: noise, decimation, cuts, fusion.
 
     fieldconv train correspondence --data FAUST --hold-out 70:80 --out RUN
-    python benchmarks/robustness_faust.py RUN --data FAUST --name scans-seed-0    # measures, draws
+    python benchmarks/robustness_faust.py RUN --data FAUST --name default-seed-0  # measures, draws
     python benchmarks/robustness_faust.py                           # draws again what was measured
 
 FAUST is the folder of the remeshed set. Shapes 070 to 079, a person the network has not seen, are changed by
@@ -217,7 +217,7 @@ def main() -> None:
     runs = kept_runs()
     draw(runs, FIGURE)
     text = table(runs)
-    partial = [run["partial"] for run in runs["scans"] if "partial" in run]
+    partial = [run["partial"] for run in runs["default"] if "partial" in run]
     if partial:
         text += "\n\n" + partial_text({key: np.mean([one[key] for one in partial]) for key in partial[0]})
     fill_table(DOCS / "robustness.md", "benchmarks/robustness_faust.py", text)

@@ -30,8 +30,6 @@ from robustness import MESHES, SPECIES, TRAINING
 from training_runs import finished, train_once
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "scans"
-# The copies of other proportions of the default preset are left out: creatures have none of their own.
-BASE = f"{TRAINING} --reshaped 0"
 ROWS = {
     "hks": "--features hks",
     "hks-damaged": "--features hks --damaged 2",
@@ -49,7 +47,9 @@ ROWS = {
     "balls-hks-smoothed-long-damaged": "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
     "balls-smoothed-long-damaged": "--features balls --smoothing 0.02 --damaged 12 --epochs 60",
     "balls-long-damaged": "--features balls --damaged 12 --epochs 60",
-    "scans-preset": "--blocks 4 --width 48 --rings 6 --echo-channels 32 --echo-samples 3 "
+    "balls-hks-smoothed-long-reshaped-damaged": "--features balls+hks --smoothing 0.02 --reshaped 3 "
+    "--damaged 12 --epochs 60",
+    "larger": "--blocks 4 --width 48 --rings 6 --echo-channels 32 --echo-samples 3 "
     "--features balls+hks --smoothing 0.02 --damaged 12 --epochs 60",
 }
 BARS = {
@@ -100,7 +100,9 @@ def one(folder: Path, row: str, seed: int) -> None:
     run, kept = folder / f"{row}-{seed}", RESULT / f"{row}-{seed}.json"
     if kept.is_file():
         return
-    words = [*BASE.split(), *ROWS[row].split(), "--seed", str(seed)]
+    words = [*TRAINING.split(), *ROWS[row].split(), "--seed", str(seed)]
+    if "--reshaped" not in words:  # creatures come in all proportions: their copies are the creatures again
+        words += ["--reshaped", "0"]
     train_once(run, words)
     assert finished(run)
     network = FCNet.from_pretrained(run)

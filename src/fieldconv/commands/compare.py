@@ -23,7 +23,7 @@ def compare_for(arguments: list[str]) -> Callable[..., int]:
         task: str | None = None,
         seeds: int = 3,
         recipe: Literal["common", "own"] = "common",
-        preset: str = "default",
+        preset: str | None = None,
         epochs: int | None = None,
         budget: float | None = None,
         features: str | None = None,
@@ -47,7 +47,7 @@ def compare_for(arguments: list[str]) -> Callable[..., int]:
             task: What the data is for, if the folder does not show it; segmentation of embedded creatures.
             seeds: Runs of each network; run k has seed k, and split k where the data has none of its own.
             recipe: One recipe for all, that of the preset, or the one of each network's own paper.
-            preset: Sizes and inputs of the networks, and the common recipe.
+            preset: Sizes and inputs of the networks, and the common recipe; quick if not given.
             epochs: Epochs for every network, instead of the recipe's.
             budget: Minutes of training for each run, instead of a number of epochs.
             features: Input of every network, instead of the preset's.

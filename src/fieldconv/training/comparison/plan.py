@@ -45,7 +45,7 @@ def plan_runs(
     *,
     seeds: int = 3,
     recipe: Recipe = "common",
-    preset: str = "default",
+    preset: str | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> list[PlannedRun]:
     """Return the runs of a comparison, network by network.
@@ -59,8 +59,9 @@ def plan_runs(
         Runs of each network. All networks see the same splits: run k has seed k and split k.
     recipe : "common" or "own"
         Train every network as the preset says, or each as its own paper did.
-    preset : str
-        Sizes and inputs of the networks, and the common recipe.
+    preset : str, optional
+        Sizes and inputs of the networks, and the common recipe; if not given "quick", without damaged copies,
+        where the task has it.
     changes : mapping
         Any setting of the data, the networks or the training, as options of ``fieldconv train``. A network
         that has no such setting goes without, if another one has it.
@@ -81,6 +82,7 @@ def plan_runs(
     if twice:
         raise ValueError(f"the network {twice[0]} is named twice")
     kind = task_named(task)
+    preset = preset or ("quick" if "quick" in kind.presets else "default")
     settings = {name: _settings(kind, name, recipe, preset, changes or {}, networks) for name in networks}
     first = next(iter(settings.values())).source.split_seed
     return [

@@ -58,7 +58,7 @@ def compare(
     task: str | None = None,
     seeds: int = 3,
     recipe: Recipe = "common",
-    preset: str = "default",
+    preset: str | None = None,
     epochs: int | None = None,
     budget: float | None = None,
     quiet: bool = False,
@@ -82,8 +82,9 @@ def compare(
         Runs of each network: run k has seed k, and split k where the data has no split of its own.
     recipe : "common" or "own"
         Train all as the preset says, or each as its own paper did.
-    preset : str
-        Sizes and inputs of the networks, and the common recipe.
+    preset : str, optional
+        Sizes and inputs of the networks, and the common recipe; if not given "quick", without damaged copies,
+        where the task has it.
     epochs : int, optional
         Epochs of every network, instead of the recipe's.
     budget : float, optional

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 import shapes
 from fieldconv.geometry.anisotropic import anisotropic_stiffness, principal_directions
 from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.acscnn import ACSCNN, ANGLES, ACSConv, Laplacians, ShapeNorm
+from fieldconv.networks.acscnn import ACSCNN, ANGLES, ACSConv, Laplacians, ShapeNorm, _SumOfPolynomials
 from fieldconv.surface import Surface
 from fieldconv.testing import assert_equivariant
 
@@ -47,6 +47,33 @@ def test_a_convolution_is_filtering_in_the_spectral_domain(order: int) -> None:
                 expected[:, o] += functions @ (response * spectrum[:, c])
     found = conv(torch.from_numpy(x).float(), Laplacians(surface)).detach().numpy()
     np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_gradients_are_those_of_the_sum_written_densely() -> None:
+    """Σ T_k(L) x W with dense matrices, differentiated by torch; the layer has a backward pass of its own."""
+    draw = torch.Generator().manual_seed(0)
+    half = 0.3 * torch.randn(ANGLES, 6, 6, generator=draw, dtype=torch.float64)
+    dense = list((half + half.transpose(1, 2)) / 4)
+    x, weight, pull = (
+        torch.randn(shape, generator=draw, dtype=torch.float64, requires_grad=True)
+        for shape in ((6, 2), (5, ANGLES, 2, 3), (6, 3))
+    )
+    expected = torch.zeros(6, 3, dtype=torch.float64)
+    for angle, matrix in enumerate(dense):
+        polynomials = [torch.eye(6, dtype=torch.float64), matrix]
+        while len(polynomials) < len(weight):
+            polynomials.append(2 * matrix @ polynomials[-1] - polynomials[-2])
+        expected = expected + sum(
+            polynomial @ x @ weight[k, angle] for k, polynomial in enumerate(polynomials)
+        )
+    found = _SumOfPolynomials.apply(x, weight, [matrix.to_sparse_csr() for matrix in dense])
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(
+        torch.autograd.grad(found, (x, weight), pull),
+        torch.autograd.grad(expected, (x, weight), pull),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
 
 
 def test_on_samples_energies_are_those_of_interpolated_functions() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fieldconv import commands
+from fieldconv.networks.fcnet import FCNetConfig
 from fieldconv.tasks.base.recipe import TrainingConfig
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]
@@ -35,6 +36,21 @@ def test_what_reaches_the_papers_numbers_has_a_schedule(task: Any) -> None:
     recipe, paper = (TrainingConfig.for_task(task, preset=name) for name in ("reproduce", "paper"))
     assert (recipe.schedule, recipe.learning_rate) == ("one_cycle", 0.005)
     assert (recipe.epochs, recipe.batch, recipe.rotate) == (paper.epochs, paper.batch, paper.rotate)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_by_default_networks_learn_what_damage_does(task: Any) -> None:
+    """Inputs that a cut far away does not change, and damaged copies; quick has neither, and fewer epochs."""
+    default, quick = (TrainingConfig.for_task(task, preset=name) for name in ("default", "quick"))
+    assert TrainingConfig.for_task(task) == default
+    assert default.damaged > 0
+    assert quick == default.changed(damaged=0, epochs=quick.epochs)
+    assert default.epochs > default.reshaped + default.damaged  # every copy is shown
+    assert default.epochs > quick.epochs
+    sees = {name: FCNetConfig.for_task(task, classes=3, preset=name) for name in ("default", "quick")}
+    assert sees["default"].features == "balls+hks"
+    assert sees["quick"].features in ("hks", "wks")
+    assert sees["quick"] == sees["default"].changed(features=sees["quick"].features, smoothing=0.0)
 
 
 @pytest.mark.parametrize(

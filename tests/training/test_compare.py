@@ -53,6 +53,16 @@ def test_all_networks_see_the_same_splits_and_inputs() -> None:
         assert len({str(run.settings.training) for run in own}) == 1  # the common recipe
 
 
+def test_damaged_copies_are_compared_only_if_asked_for() -> None:
+    for task in ("segmentation", "matching"):
+        [run] = plan_runs(task, ["fcnet"], seeds=1)
+        assert (run.settings.preset, run.settings.training.damaged) == ("quick", 0)
+        [run] = plan_runs(task, ["fcnet"], seeds=1, preset="default")
+        assert run.settings.training.damaged > 0
+    [run] = plan_runs("template-points", ["fcnet"], seeds=1)  # it has no quick preset
+    assert run.settings.preset == "default"
+
+
 def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
     [run] = plan_runs("segmentation", ["diffusionnet"], seeds=1, recipe="own")
     training = run.settings.training

@@ -69,12 +69,24 @@ def test_each_mesh_takes_turns_with_its_copies(
 def test_who_learnt_from_damaged_copies_remembers(tmp_path: Path, damaged: int) -> None:
     data = blobs(count=1)
     model = tiny_network("segmentation", data)
-    train(model, data, preset="tiny", epochs=1, quiet=True, damaged=damaged, out=tmp_path)
+    train(model, data, preset="tiny", epochs=2, quiet=True, damaged=damaged, out=tmp_path)
     read = FCNet.from_pretrained(tmp_path)
     assert model.any_density == read.any_density == bool(damaged)
     assert read.density is not None
     times = 3 if damaged else 1.5 if read.config.samples is None else read.config.samples / read.density
     assert read.answer_settings().samples == round(times * read.density)
+
+
+def test_no_copy_is_made_that_no_epoch_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, made = blobs(count=1), []
+    plain = type(data).damaged
+    monkeypatch.setattr(type(data), "damaged", lambda *given: made.append(given[1]) or plain(*given))
+    model = tiny_network("segmentation", data)
+    train(model, data, preset="tiny", epochs=3, quiet=True, damaged=12)
+    assert made == [1, 2]
+    train(model, data, preset="tiny", epochs=1, quiet=True, damaged=12)
+    assert made == [1, 2]
+    assert not model.any_density
 
 
 def weights_after(task: str = "segmentation", **changes: Any) -> dict[str, torch.Tensor]:

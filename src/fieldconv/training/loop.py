@@ -109,9 +109,7 @@ class Fit:
                 ) from None
             if self.fabric.is_global_zero:  # it may have been stopped between the two
                 write_log(self.out / LOG, self.history)
-        shown = config.epochs - 1  # copies that an epoch each leaves room for; others are not prepared
-        reshaped = min(config.reshaped, shown)
-        damaged = min(config.damaged, shown - reshaped)
+        reshaped, damaged = config.copies_shown
         self.shapes = [
             data,
             *(data.reshaped(number + 1, config.reshaping) for number in range(reshaped)),

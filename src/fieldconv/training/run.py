@@ -97,7 +97,7 @@ def train(
         elif recipe.validation > 0:
             data, validation = divided(data, recipe.validation, recipe.seed)
         adopt(model, data)
-        model.any_density = recipe.damaged > 0
+        model.any_density = recipe.copies_shown[1] > 0
         fit = Fit(
             model,
             data,

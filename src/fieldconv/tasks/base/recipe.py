@@ -103,6 +103,20 @@ class TrainingConfig:
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed}; give a whole number from 0 up")
 
+    @property
+    def copies_shown(self) -> tuple[int, int]:
+        """How many reshaped and damaged copies of each mesh are made: no more than epochs can show.
+
+        Examples
+        --------
+        >>> TrainingConfig(reshaped=3, damaged=12, epochs=60).copies_shown
+        (3, 12)
+        >>> TrainingConfig(reshaped=3, damaged=12, epochs=5).copies_shown
+        (3, 1)
+        """
+        reshaped = min(self.reshaped, self.epochs - 1)
+        return reshaped, min(self.damaged, self.epochs - 1 - reshaped)
+
     @classmethod
     def for_task(cls, task: str, *, preset: str = "default", **changes: Any) -> TrainingConfig:
         """Return the recipe of a task's preset, with some fields changed if wanted."""

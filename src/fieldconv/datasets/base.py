@@ -34,6 +34,7 @@ PreTransform = Callable[[Mesh], Surface]
 Indices = slice | Sequence[int] | Sequence[bool] | Tensor | NDArray[Any]
 Own = TypeVar("Own", bound="SurfaceDataset")
 
+WORK = "Preparing meshes"
 MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
 REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
 _VERSION = 2  # raise it when what is kept of targets changes, or how copies are reshaped
@@ -72,6 +73,8 @@ class SurfaceDataset(Dataset[Any]):
         For pairs: geodesic radius, at unit area, within which a match counts as right.
     memory : int
         Bytes for surfaces that stay in memory; those on disk beyond are read when they are needed.
+    work : str
+        What the progress bar says.
 
     Attributes
     ----------
@@ -99,6 +102,7 @@ class SurfaceDataset(Dataset[Any]):
         progress: bool = True,
         ball: float = BALL,
         memory: int = MEMORY,
+        work: str = WORK,
     ) -> None:
         self.name = collection.name
         self.task = collection.task
@@ -107,7 +111,7 @@ class SurfaceDataset(Dataset[Any]):
         self.pre_transform = pre_transform or ToSurface(**next(iter(self._task.presets.values())).surface)
         self.transform = transform
         self.ball = ball
-        self._progress = progress
+        self._progress, self._work = progress, work
         self._template = collection.template
         self._items, self._pairs = collection.items, collection.pairs
         self._store = SurfaceCache(None if cache is True else cache) if cache is not False else None
@@ -205,7 +209,12 @@ class SurfaceDataset(Dataset[Any]):
         See `fieldconv.geometry.reshape`.
         """
         # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
-        return self._remade(self._reshaping(seed, strength), self.pre_transform, memory=0)
+        return self._remade(
+            self._reshaping(seed, strength),
+            self.pre_transform,
+            memory=0,
+            work=f"Preparing reshaped copy {seed} of each mesh",
+        )
 
     def damaged(self: Own, seed: int, strength: float = 1.0) -> Own:
         """Return the same elements, each mesh damaged as scans are, drawn by the seed.
@@ -216,7 +225,13 @@ class SurfaceDataset(Dataset[Any]):
         def truth(pair: Pair) -> Pair:
             return replace(pair, truth=partial(damaged_truth, pair.truth))
 
-        return self._remade(self._damaging(seed, strength), self.pre_transform, memory=0, change_pair=truth)
+        return self._remade(
+            self._damaging(seed, strength),
+            self.pre_transform,
+            memory=0,
+            change_pair=truth,
+            work=f"Preparing damaged copy {seed} of each mesh",
+        )
 
     def _reshaping(self, seed: int, strength: float) -> Callable[[int, Item], Item]:
         def other(number: int, item: Item) -> Item:
@@ -240,6 +255,7 @@ class SurfaceDataset(Dataset[Any]):
         pre_transform: PreTransform,
         memory: int = MEMORY,
         change_pair: Callable[[Pair], Pair] = lambda pair: pair,
+        work: str = WORK,
     ) -> Own:
         """The same elements of changed items, prepared anew."""
         used = sorted({part for i in self._indices for part in self._parts(i)})
@@ -262,6 +278,7 @@ class SurfaceDataset(Dataset[Any]):
             progress=self._progress,
             ball=self.ball,
             memory=memory,
+            work=work,
         )
         return remade if self._task.paired else remade._subset([place[i] for i in self._indices])
 
@@ -303,7 +320,7 @@ class SurfaceDataset(Dataset[Any]):
                 # What could not be read back quickly stays in any case.
                 return surface if room > 0 or self._key(item) is None else None
 
-        watch = progress_bar("Preparing meshes") if progress else None
+        watch = progress_bar(self._work) if progress else None
         surfaces, problems = run_all(collection.items, work, watch=watch)  # type: ignore[arg-type]
         if collection.problems or problems:
             raise collection.error(problems)

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from fieldconv._io import read_text
-from fieldconv.datasets.base import MEMORY, REMEMBERED, Own, PreTransform, SurfaceDataset
+from fieldconv.datasets.base import MEMORY, REMEMBERED, WORK, Own, PreTransform, SurfaceDataset
 from fieldconv.datasets.copies import damage_version
 from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample
 from fieldconv.folders.errors import DatasetError
@@ -268,10 +268,11 @@ class PackedDataset(SurfaceDataset):
         pre_transform: PreTransform,
         memory: int = MEMORY,
         change_pair: Callable[[Pair], Pair] = lambda pair: pair,
+        work: str = WORK,
     ) -> Own:
         other: Any = copy.copy(self)
         other._places = {}  # what was packed are other surfaces
-        made: Own = SurfaceDataset._remade(other, change, pre_transform, memory, change_pair)
+        made: Own = SurfaceDataset._remade(other, change, pre_transform, memory, change_pair, work)
         return made
 
     def _prepare_all(self, collection: Collection, progress: bool, memory: int) -> list[Surface | None]:

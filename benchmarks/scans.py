@@ -33,6 +33,8 @@ RESULT = Path(__file__).parent / "results" / "robustness" / "scans"
 ROWS = {
     "hks": "--features hks",
     "hks-damaged": "--features hks --damaged 2",
+    "hks-normals-damaged": "--features hks+normals --damaged 2",
+    "hks-positions-damaged": "--features hks+xyz --damaged 2",
     "heat-rim-closed-damaged": "--features heat+rim --closed --damaged 2",
     "balls": "--features balls",
     "balls-damaged": "--features balls --damaged 2",

@@ -114,8 +114,8 @@ def train_for(arguments: list[str]) -> Callable[..., int]:
             network: The network to train; `fieldconv train` lists them.
             finetune: Begin with the weights of this run, or of one that `fieldconv models` lists; the last
                 layer starts anew if the classes differ.
-            preset: The paper's text (paper), what reaches its numbers (reproduce), for meshes clean or damaged
-                (default), for clean ones alone, in far less time (quick), or a tiny network to try (tiny).
+            preset: The paper's text (paper), what reaches its numbers (reproduce), for meshes clean or
+                damaged (default), for clean ones alone, far quicker (quick), or tiny, to try (tiny).
             config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
             resume: Go on where the run in --out stopped, with its settings; results are as in one go.
             data_: Where the meshes come from.

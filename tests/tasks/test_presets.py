@@ -38,7 +38,7 @@ def test_what_reaches_the_papers_numbers_has_a_schedule(task: Any) -> None:
     assert (recipe.epochs, recipe.batch, recipe.rotate) == (paper.epochs, paper.batch, paper.rotate)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ["classification", "segmentation", "correspondence"])
 def test_by_default_networks_learn_what_damage_does(task: Any) -> None:
     """Inputs that a cut far away does not change, and damaged copies; quick has neither, and fewer epochs."""
     default, quick = (TrainingConfig.for_task(task, preset=name) for name in ("default", "quick"))
@@ -51,6 +51,15 @@ def test_by_default_networks_learn_what_damage_does(task: Any) -> None:
     assert sees["default"].features == "balls+hks"
     assert sees["quick"].features in ("hks", "wks")
     assert sees["quick"] == sees["default"].changed(features=sees["quick"].features, smoothing=0.0)
+
+
+def test_matching_learns_what_damage_does_if_asked_to() -> None:
+    default, quick, scans = (
+        TrainingConfig.for_task("matching", preset=name) for name in ("default", "quick", "scans")
+    )
+    assert default == quick
+    assert quick == scans.changed(damaged=0, epochs=quick.epochs)
+    assert scans.damaged > 0
 
 
 @pytest.mark.parametrize(

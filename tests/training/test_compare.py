@@ -54,7 +54,7 @@ def test_all_networks_see_the_same_splits_and_inputs() -> None:
 
 
 def test_damaged_copies_are_compared_only_if_asked_for() -> None:
-    for task in ("segmentation", "matching"):
+    for task in ("segmentation", "correspondence"):
         [run] = plan_runs(task, ["fcnet"], seeds=1)
         assert (run.settings.preset, run.settings.training.damaged) == ("quick", 0)
         [run] = plan_runs(task, ["fcnet"], seeds=1, preset="default")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Head = Literal["labels", "classification", "descriptors", "vectors"]
 PER_SHAPE: Head = "classification"
 """The head whose outputs are for whole shapes; the name is that of its first task."""
-Preset = Literal["paper", "reproduce", "default", "quick", "tiny"]
+Preset = Literal["paper", "reproduce", "default", "quick", "scans", "tiny"]
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
@@ -281,7 +281,7 @@ class Network(nn.Module):
         classes : int, optional
             Shape classes, part labels, values, or vertices of the template. Matching has none: there it is
             the descriptor length, 16 in the paper.
-        preset : "paper", "reproduce", "default", "quick" or "tiny"
+        preset : "paper", "reproduce", "default", "quick" or "tiny"; some tasks have others
             The paper's text to the letter, what reaches its numbers, the best measured settings, or a small
             network for tries and tests.
         **changes

@@ -3,8 +3,9 @@
     python benchmarks/scans_tasks.py FOLDER        # trains what FOLDER lacks, measures
     python benchmarks/scans_tasks.py               # writes the table again
 
-Networks of the preset ``quick``, and of ``default`` or (matching) ``scans``, learn from the same 60 clean creatures of six species, and
-are tried on 18 creatures (pairs of them, for matching) that they have not seen, at every level of damage.
+Networks of the preset ``quick``, and of ``default`` or (matching) ``scans``, learn from the same 60 clean
+creatures of six species, and are tried on 18 creatures (pairs of them, for matching) that they have not seen,
+at every level of damage.
 Parts are measured by `benchmarks/scans.py`, correspondence by `benchmarks/robustness_faust.py`.
 """
 

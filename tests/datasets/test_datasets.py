@@ -279,6 +279,29 @@ def test_matches_are_kept_too(pairs, monkeypatch):
     assert isinstance(second[0].matches, Matches)
 
 
+OTHER_SAMPLES = [{"sampling": 3}, {"smoothing": 0.1}, {"fewest": 400}, {"closed": True}]
+
+
+@pytest.mark.parametrize("changes", OTHER_SAMPLES, ids=lambda changes: next(iter(changes)))
+def test_labels_of_samples_are_kept_for_just_these(spheres, changes):
+    """The same mesh, number of samples and cache, but other vertices are the samples."""
+    make(spheres, pre_transform=ToSurface(0.4, samples=20))
+    for surface in make(spheres, pre_transform=ToSurface(0.4, samples=20, **changes)):
+        assert torch.equal(surface.y, surface.vertex_y[surface.sample])
+
+
+@pytest.mark.parametrize("changes", OTHER_SAMPLES, ids=lambda changes: next(iter(changes)))
+def test_matches_of_samples_are_kept_for_just_these(pairs, changes):
+    options = {"split": "all", "cache": pairs / "cache"}
+    FolderDataset(pairs / "data", pre_transform=ToSurface(0.4, samples=30), **options)
+    prepared = ToSurface(0.4, samples=30, **changes)
+    found = FolderDataset(pairs / "data", pre_transform=prepared, **options)
+    fresh = FolderDataset(pairs / "data", pre_transform=prepared, split="all", cache=False)
+    for one, other in zip(found, fresh, strict=True):
+        for name, value in other.matches.to_dict().items():
+            assert torch.equal(one.matches[name], value)
+
+
 def test_reshaped_elements_keep_order_names_and_labels(spheres, monkeypatch):
     data = make(spheres)[[3, 1]]
     other = data.reshaped(1)

@@ -25,6 +25,7 @@ from fieldconv.folders.parallel import progress_bar, run_all
 from fieldconv.geometry.geodesics import SOLVER_VERSION
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.surface.cache import SurfaceCache, mesh_digest
+from fieldconv.surface.parts import parts_of
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import Surface, ToSurface
 from fieldconv.tasks import task_named
@@ -37,7 +38,7 @@ Own = TypeVar("Own", bound="SurfaceDataset")
 WORK = "Preparing meshes"
 MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
 REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
-_VERSION = 2  # raise it when what is kept of targets changes, or how copies are reshaped
+_VERSION = 3  # raise it when what is kept of targets changes, or how copies are reshaped
 _MATCHES_VERSION = 2  # the same for matches
 _DIGEST = "mesh_digest"  # of the mesh, kept with its target
 
@@ -414,9 +415,9 @@ class SurfaceDataset(Dataset[Any]):
         """The key under which the target of an item is kept on disk; None if it is not kept."""
         if self._store is None or type(self.pre_transform) is not ToSurface:
             return None
-        source = fingerprint(item.read)
-        samples = self.pre_transform.settings.samples  # at which some targets are read
-        return [_VERSION, self.task, samples, source] if source else None
+        source, settings = fingerprint(item.read), self.pre_transform.settings
+        samples = parts_of(settings)[0].key(settings)  # which they are: some targets are read there
+        return [_VERSION, self.task, *samples, source] if source else None
 
 
 def _any_known(surface: Surface) -> bool:

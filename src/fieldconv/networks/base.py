@@ -155,7 +155,7 @@ class Network(nn.Module):
     ...         self.layer = nn.Linear(config.num_features, config.outputs)
     ...     def forward(self, surface):
     ...         return self.layer(self.inputs(surface))
-    >>> Perceptron.for_task("segmentation", classes=5).num_parameters
+    >>> Perceptron.for_task("segmentation", classes=5, features="hks").num_parameters
     85
     """
 

@@ -109,7 +109,15 @@ EARLIER = {  # measured with an earlier version, see the page
     "first-weights-60": "… 60 epochs",
 }
 TITLES = {**{row: title for row, (title, _) in ROWS.items()}, **EARLIER}
-DRAWN = ("paper", "paper-slow", "first-weights", "reproduce-scaled-plain", "reproduce")
+DRAWN = {  # colour of each row
+    "paper": "#c1272d",
+    "paper-exact-discs": "#c1272d",
+    "paper-slow": "#7a3b8f",
+    "first-weights": "#d98c2b",
+    "reproduce-scaled-plain": "#5b8c3a",
+    "reproduce": "#1f5fa8",
+}
+FIGURES = {"shrec11": "reproducing.png", "humans": "reproducing_humans.png"}
 
 
 def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
@@ -165,14 +173,13 @@ def draw(name: str, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-    colours = dict(zip(DRAWN, ("#c1272d", "#7a3b8f", "#d98c2b", "#5b8c3a", "#1f5fa8"), strict=True))
     for row, runs in kept_runs(name).items():
-        for number, run in enumerate(runs.values() if row in colours else ()):
+        for number, run in enumerate(runs.values() if row in DRAWN else ()):
             for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
                 base = "paper" if row.startswith("paper") else "reproduce"
                 label = TITLES[row].replace("`", "").replace("… ", f"{base}, ") if not number else None
                 epochs = np.arange(1, len(run[key]) + 1)
-                panel.plot(epochs, scale * np.array(run[key]), color=colours[row], lw=1.2, label=label)
+                panel.plot(epochs, scale * np.array(run[key]), color=DRAWN[row], lw=1.2, label=label)
     for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):
         panel.set(xlabel="epoch", title=title)
         panel.grid(alpha=0.3)
@@ -202,8 +209,9 @@ def main() -> None:
     for name in SETS:
         if kept_runs(name):
             fill_table(page, name, table(name))
-    if kept_runs("shrec11"):
-        draw("shrec11", DOCS / "figures" / "reproducing.png")
+    for name, figure in FIGURES.items():
+        if kept_runs(name):
+            draw(name, DOCS / "figures" / figure)
 
 
 if __name__ == "__main__":

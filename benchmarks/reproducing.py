@@ -149,6 +149,11 @@ def kept_runs(name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+def base_of(row: str) -> str:
+    """Return the preset of which a row is a variant."""
+    return "paper" if row.startswith("paper") else "reproduce"
+
+
 def table(name: str) -> str:
     """One line for each row: every part, and mean ± standard deviation of several."""
     chosen, kept = SETS[name], kept_runs(name)
@@ -160,7 +165,8 @@ def table(name: str) -> str:
         cells = [f"{values[part]:.1f}" if part in values else "" for part in parts]
         every = list(values.values())
         mean = f"{np.mean(every):.1f} ± {np.std(every, ddof=1):.1f}" if len(every) > 1 else ""
-        lines.append(f"| {TITLES[row]} | {' | '.join(cells)} | {mean} |")
+        name = TITLES[row] if base_of(row) in kept else TITLES[row].replace("… ", f"`{base_of(row)}`, ")
+        lines.append(f"| {name} | {' | '.join(cells)} | {mean} |")
     lines.append(f"| the paper | {' | '.join('' for _ in parts)} | {chosen.published} |")
     return "\n".join(lines)
 
@@ -176,8 +182,9 @@ def draw(name: str, path: Path) -> None:
     for row, runs in kept_runs(name).items():
         for number, run in enumerate(runs.values() if row in DRAWN else ()):
             for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
-                base = "paper" if row.startswith("paper") else "reproduce"
-                label = TITLES[row].replace("`", "").replace("… ", f"{base}, ") if not number else None
+                label = (
+                    TITLES[row].replace("`", "").replace("… ", f"{base_of(row)}, ") if not number else None
+                )
                 epochs = np.arange(1, len(run[key]) + 1)
                 panel.plot(epochs, scale * np.array(run[key]), color=DRAWN[row], lw=1.2, label=label)
     for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -28,6 +27,7 @@ from fieldconv._io import atomic_path
 from fieldconv.datasets import Creatures
 from fieldconv.datasets.creatures import SPECIES as ALL
 from fieldconv.datasets.creatures import make_creature
+from fieldconv.geometry.closing import rim_distances
 from fieldconv.training import calibrate, predict
 from pages import DOCS, fill_table
 from robustness import MESHES, SPECIES
@@ -35,7 +35,7 @@ from scans import TEST, VALIDATION, creatures
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "confidence.json"
 LEVELS = ("clean", "holes", "cut", "fused", "missing", "hard")
-NEAR = 0.05  # of a rim, on a mesh of unit area
+NEAR = 0.05  # of a rim, along edges, on a mesh of unit area
 
 
 def known(level: str) -> Iterator[tuple[Mesh, np.ndarray]]:
@@ -57,13 +57,7 @@ def unknown() -> Iterator[tuple[str, Mesh]]:
 
 def near_rim(mesh: Mesh) -> np.ndarray:
     """(V,) whether a vertex lies near the boundary of its mesh."""
-    edges = np.sort(np.concatenate([mesh.faces[:, [k, (k + 1) % 3]] for k in range(3)]), 1)
-    edges, count = np.unique(edges, axis=0, return_counts=True)
-    rim = np.unique(edges[count == 1])
-    if not len(rim):
-        return np.zeros(len(mesh.vertices), bool)
-    away = cKDTree(mesh.vertices[rim]).query(mesh.vertices)[0]
-    return np.asarray(away < NEAR * np.sqrt(mesh.area))
+    return np.asarray(rim_distances(mesh) < NEAR * np.sqrt(mesh.area))
 
 
 def ranked(confidence: np.ndarray, right: np.ndarray) -> float:

@@ -196,7 +196,7 @@ def main() -> None:
     )
     parser.add_argument("run", type=Path, nargs="?", help="folder of a trained correspondence network")
     parser.add_argument("--data", type=Path, help="folder of remeshed FAUST")
-    parser.add_argument("--name", default="scans-seed-0", help="of the file of results: PRESET-seed-K")
+    parser.add_argument("--name", default="default-seed-0", help="of the file of results: PRESET-seed-K")
     options = parser.parse_args()
     if options.run is not None:
         if options.data is None:

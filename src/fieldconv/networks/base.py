@@ -282,8 +282,8 @@ class Network(nn.Module):
             Shape classes, part labels, values, or vertices of the template. Matching has none: there it is
             the descriptor length, 16 in the paper.
         preset : "paper", "reproduce", "default", "quick" or "tiny"; some tasks have others
-            The paper's text to the letter, what reaches its numbers, the best measured settings, or a small
-            network for tries and tests.
+            The paper's text to the letter, what reaches its numbers, settings for meshes clean or damaged,
+            for clean ones alone, or a small network for tries and tests.
         **changes
             Any field of the network's settings.
         """

@@ -56,6 +56,11 @@ SETS = {
         ("fcnet", "hsn", "diffusionnet"),  # a step of ACSCNN takes 13 GB here
         drawn="curves",
     ),
+    "bodies": Set(
+        "human_seg",
+        "--preset quick --recipe own --hold-out *SCAPE* --budget 10 --features hks",
+        ("accuracy", "mean_iou"),
+    ),
     "creatures": Set(
         None,
         "--preset quick --task segmentation --meshes 30 --vertices 500 --species biped quadruped lizard "

@@ -5,7 +5,8 @@
 The paper's correspondence network against DiffusionNet (four blocks, 128 eigenfunctions) of width 128 and
 256, all with heat kernel signatures as input. The networks take turns; each ratio is the median over rounds
 of the ratio within a round, so that what else the machine does falls on all of them alike. --busy counts
-processor time instead of time on the clock. --parts shows where FCNet's step goes.
+processor time instead of time on the clock. --parts shows where FCNet's step goes, and how many operations
+(multiplications and additions, of matrix products and of sums over discs) a step of each network has.
 
 With a class for each of 5,000 template vertices the last layer, which makes 25 million scores, takes most of
 a step: the paper gives it 256 inputs, DiffusionNet as many as it is wide. --classes 8 leaves it out.
@@ -26,10 +27,12 @@ import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch.utils.flop_counter import FlopCounterMode
 
 from fieldconv import Surface, keep_freed_memory
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.networks import network_named
+from fieldconv.nn import FieldConv
 from fieldconv.tasks.base.cross_entropy import cross_entropy
 
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -104,6 +107,22 @@ def parts(network: Any, surface: Surface, rounds: int) -> None:
     console.print(table)
 
 
+def operations(network: Any, surface: Surface) -> float:
+    """Multiplications and additions of a training step: matrix products, and sums over discs."""
+    with FlopCounterMode(display=False) as counter:
+        step_of(network, surface)()
+    total = float(counter.get_total_flops())
+    for conv in network.modules():
+        if isinstance(conv, FieldConv):  # one operation for torch, so the counter passes it over
+            orders = 2 * conv.band_limit + 1
+            complex_orders = orders - 0.5 * (conv.band_limit > 0)  # Y_1 is real
+            pairs = 4 * conv.in_channels * conv.out_channels * conv.rings
+            total += 3 * 2 * len(surface.area) * complex_orders * pairs  # forward, and two products back
+            lines = 2 * conv.out_channels * (2 * orders + 1)  # two rings of each order, and the transport
+            total += 2 * 2 * surface.edge_index.shape[1] * lines  # forward and back
+    return total
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -117,17 +136,26 @@ def main() -> None:
     clock = time.process_time if options.busy else time.perf_counter
     keep_freed_memory()
     mesh = make_creature("quadruped", 0, vertices=options.vertices).mesh
-    steps, preparations = {}, {}
+    steps, preparations, counted = {}, {}, {}
     for title, (name, changes) in NETWORKS.items():
         network, prepare = prepared(mesh, name, options.classes, changes)
         surface = prepare()
         steps[title] = step_of(network, surface)
         if "256" not in title:  # prepared as for width 128
             preparations[title] = prepare
-        if options.parts and name == "fcnet":
-            parts(network, surface, 3)
+        if options.parts:
+            counted[title] = operations(network, surface)
+            if name == "fcnet":
+                parts(network, surface, 3)
     base = next(iter(NETWORKS))
-    show("Training step", in_turns(steps, options.rounds, clock), base)
+    seconds = in_turns(steps, options.rounds, clock)
+    show("Training step", seconds, base)
+    for title, count in counted.items():
+        rate = count / np.median(seconds[title]) / 1e9
+        console.print(
+            f"{title}: {count / 1e9:.0f} billion operations, {count / counted[base]:.2f} times "
+            f"{base}; {rate:.0f} billion a second"
+        )
     show("Preparation, without a cache", in_turns(preparations, min(options.rounds, 5), clock), base)
 
 

@@ -279,6 +279,18 @@ def test_matches_are_kept_too(pairs, monkeypatch):
     assert isinstance(second[0].matches, Matches)
 
 
+def test_what_changes_nothing_is_not_prepared_again(spheres, monkeypatch):
+    """A trained network samples dense meshes and subdivides sparse ones; these are neither."""
+    before = make(spheres, pre_transform=ToSurface(0.4))
+    monkeypatch.setattr("fieldconv.surface.cache.make_parts", lambda *_: pytest.fail("prepared again"))
+    for _ in range(2):  # targets are made anew the first time, then kept
+        after = make(spheres, pre_transform=ToSurface(0.4, samples=63, fewest=34))
+        for one, other in zip(before, after, strict=True):
+            assert torch.equal(one.log, other.log)
+            assert torch.equal(one.y, other.y)
+        monkeypatch.setattr(base.SurfaceDataset, "_made", lambda *_: pytest.fail("read again"))
+
+
 OTHER_SAMPLES = [{"sampling": 3}, {"smoothing": 0.1}, {"fewest": 400}, {"closed": True}]
 
 

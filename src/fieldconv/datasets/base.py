@@ -38,9 +38,9 @@ Own = TypeVar("Own", bound="SurfaceDataset")
 WORK = "Preparing meshes"
 MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
 REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
-_VERSION = 3  # raise it when what is kept of targets changes, or how copies are reshaped
+_VERSION = 4  # raise it when what is kept of targets changes, or how copies are reshaped
 _MATCHES_VERSION = 2  # the same for matches
-_DIGEST = "mesh_digest"  # of the mesh, kept with its target
+_DIGEST, _VERTICES = "mesh_digest", "mesh_vertices"  # of the mesh, kept with its target
 
 
 class SurfaceDataset(Dataset[Any]):
@@ -345,8 +345,8 @@ class SurfaceDataset(Dataset[Any]):
         target = self._store.load(key)
         if target is None or _DIGEST not in target:
             return None
-        digest = bytes(target.pop(_DIGEST).tolist()).hex()
-        surface = self._store.find(digest, self.pre_transform.settings)
+        digest, vertices = bytes(target.pop(_DIGEST).tolist()).hex(), int(target.pop(_VERTICES))
+        surface = self._store.find_by_digest(digest, vertices, self.pre_transform.settings)
         if surface is not None:
             for name, value in target.items():
                 surface[name] = value
@@ -367,6 +367,7 @@ class SurfaceDataset(Dataset[Any]):
         if self._store is not None and key is not None:
             target = {name: surface[name] for name in surface.keys() if name not in before}  # noqa: SIM118
             target[_DIGEST] = torch.tensor(list(bytes.fromhex(mesh_digest(sample.mesh))), dtype=torch.uint8)
+            target[_VERTICES] = torch.tensor(len(sample.mesh.vertices))
             self._store.save(key, target)
         return surface
 

@@ -299,7 +299,7 @@ class PackedDataset(SurfaceDataset):
             if replace(wanted, samples=before.samples, fewest=before.fewest) == before:
                 surface = Surface(**read_place(place))
                 count = surface.num_vertices
-                if _effective(wanted, count) == _effective(before, count):
+                if wanted.in_effect(count) == before.in_effect(count):
                     return surface
         return super()._kept(item)
 
@@ -318,12 +318,3 @@ def copy_name(kind: str, seed: int, strength: float) -> str:
 
 def _settings(pre_transform: PreTransform) -> SurfaceSettings | None:
     return pre_transform.settings if type(pre_transform) is ToSurface else None
-
-
-def _effective(settings: SurfaceSettings, vertices: int) -> tuple[int | None, int | None]:
-    """Samples and fewest vertices, None where they do nothing to a mesh of so many vertices."""
-    samples, fewest = settings.samples, settings.fewest
-    return (
-        samples if samples is not None and samples < vertices else None,
-        fewest if fewest is not None and fewest > vertices else None,
-    )

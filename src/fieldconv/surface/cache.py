@@ -111,21 +111,25 @@ class SurfaceCache:
     def surface(self, mesh: Mesh, settings: SurfaceSettings) -> Surface:
         """Return the surface of a mesh: sound parts are read, the others are made and kept."""
         digest, parts = mesh_digest(mesh), parts_of(settings)
-        found = {part.name: self._read(digest, part, settings) for part in parts}
+        kept = settings.in_effect(len(mesh.vertices))
+        found = {part.name: self._read(digest, part, kept) for part in parts}
         missing = [part for part in parts if found[part.name] is None]
         if missing:
-            made = make_parts(Preparation(mesh, settings), missing)
+            made = make_parts(Preparation(mesh, kept), missing)
             for part in missing:
-                self.save(_part_key(digest, part, settings), made[part.name])
+                self.save(_part_key(digest, part, kept), made[part.name])
             found |= made
         return Surface.assemble({name: part for name, part in found.items() if part is not None}, settings)
 
-    def find(self, mesh: Mesh | str, settings: SurfaceSettings) -> Surface | None:
-        """Return the surface of a mesh (or of its `mesh_digest`), if all its parts are there and sound."""
-        digest = mesh if isinstance(mesh, str) else mesh_digest(mesh)
-        found = {}
+    def find(self, mesh: Mesh, settings: SurfaceSettings) -> Surface | None:
+        """Return the surface of a mesh, if all its parts are there and sound."""
+        return self.find_by_digest(mesh_digest(mesh), len(mesh.vertices), settings)
+
+    def find_by_digest(self, digest: str, vertices: int, settings: SurfaceSettings) -> Surface | None:
+        """Return the surface of the mesh with this `mesh_digest` and so many vertices, as `find` does."""
+        kept, found = settings.in_effect(vertices), {}
         for part in parts_of(settings):
-            tensors = self._read(digest, part, settings)
+            tensors = self._read(digest, part, kept)
             if tensors is None:
                 return None
             found[part.name] = tensors
@@ -137,8 +141,8 @@ class SurfaceCache:
 
     def paths(self, mesh: Mesh, settings: SurfaceSettings) -> dict[str, Path]:
         """Return where each part of the surface is, or would be, in a folder."""
-        digest = mesh_digest(mesh)
-        return {part.name: self.path(_part_key(digest, part, settings)) for part in parts_of(settings)}
+        digest, kept = mesh_digest(mesh), settings.in_effect(len(mesh.vertices))
+        return {part.name: self.path(_part_key(digest, part, kept)) for part in parts_of(settings)}
 
     def load(self, key: object) -> dict[str, Tensor] | None:
         """Return the tensors kept under ``key`` (anything that can be JSON); None if nothing sound is."""

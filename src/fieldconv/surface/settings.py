@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from fieldconv._checked import check_choices, check_count, shown
@@ -90,6 +90,21 @@ class SurfaceSettings:
         """
         usual = SurfaceSettings().to_dict()
         return {name: value for name, value in self.to_dict().items() if value != usual[name]}
+
+    def in_effect(self, vertices: int) -> SurfaceSettings:
+        """Return what prepares a mesh of so many vertices alike: no samples or fewest that change nothing.
+
+        Examples
+        --------
+        >>> SurfaceSettings(samples=2048, fewest=500).in_effect(1000) == SurfaceSettings()
+        True
+        >>> SurfaceSettings(samples=2048, fewest=500).in_effect(5000).changed()
+        {'samples': 2048}
+        """
+        if self.fewest is not None and vertices < self.fewest:
+            return self
+        every = self.samples is None or self.samples >= vertices
+        return replace(self, samples=None if every else self.samples, fewest=None)
 
 
 def feature_columns(features: str) -> dict[str, slice]:

@@ -1,11 +1,12 @@
-"""What each choice of the recipe is worth: one thing changed at a time, everything else as in the default.
+"""What each choice is worth, of the recipe `quick` and of what the paper leaves open: one changed at a time.
 
-    python benchmarks/ablations.py FOLDER --data SHREC11    # trains what FOLDER lacks, writes the table
-    python benchmarks/ablations.py                          # writes the table again
+    python benchmarks/ablations.py FOLDER --data SHREC11    # trains what FOLDER lacks, writes the tables
+    python benchmarks/ablations.py                          # writes the tables again
 
-Every row is trained by the ordinary command, with each seed drawing weights, order, rotations and the split.
-Stop and start it at will: runs that are done are kept, others go on. Several at once share the work with
-`--seeds 0` and `--seeds 1`. A row takes about two minutes for each seed on one core.
+Every row is trained by the ordinary command, or by that of `changed_choices.py`, with each seed drawing
+weights, order, rotations and the split. Stop and start it at will: runs that are done are kept, others go on,
+and what is measured is added to what another FOLDER gave. Several at once share the work with `--seeds 0` and
+`--seeds 1`. A row takes about two minutes for each seed on one core.
 """
 
 from __future__ import annotations
@@ -20,21 +21,25 @@ import numpy as np
 
 import results
 import robustness
+from changed_choices import CHANGES
 from fieldconv._io import atomic_path
 from pages import DOCS, fill_table
-from training_runs import finished, train_once
+from training_runs import COMMAND_LINE, finished, train_once
 
 RESULT = Path(__file__).parent / "results" / "ablations" / "ablations.json"
+CHANGED = Path(__file__).with_name("changed_choices.py")
 SEEDS = (0, 1)
+NUMBERS = ("seed", "command", "metrics", "log", "seconds", "seconds_per_epoch", "machine", "commit")
 
 
 @dataclass(frozen=True)
 class Study:
-    """Rows that differ from the first, the base, by a few options each."""
+    """Rows that differ from the first, the base, by options, or by a change of `changed_choices.py`."""
 
     title: str
     training: str  # {seed}, {data} are filled in
     rows: dict[str, str]
+    page: str = "ablations.md"
 
 
 STUDIES = {
@@ -63,6 +68,46 @@ STUDIES = {
         robustness.TRAINING + " --seed {seed}",
         {"quick": "", "ECHO votes by magnitude": "--echo-votes magnitude"},
     ),
+    "open-creatures": Study(
+        "Parts of embedded creatures, 60 training meshes of 500 vertices, 15 epochs, a small network",
+        "segmentation --preset reproduce --species biped quadruped lizard bird octopus hand --meshes 60 "
+        "--vertices 500 --samples None --blocks 2 --width 32 --rings 4 --echo-channels 12 --echo-samples 2 "
+        "--epochs 15 --seed {seed} --threads 1",
+        {
+            "`reproduce`, of this size": "",
+            "48 channels instead of 32": "--width 48",
+            "block: ReLU after the sum": "relu_after_the_sum",
+            "block: ReLU before each convolution, lift to 32": "relu_before_convolutions --lift-channels 32",
+            "lift to 32 channels": "--lift-channels 32",
+            "lift: magnitude and direction joined for each input": "inputs_lifted_apart",
+            "lift: two rings instead of four": "two_rings_of_the_lift",
+            "offsets β begin at 0": "offsets_begin_at_nothing",
+            "ELU in the ECHO block's perceptron": "exponential_units",
+            "ECHO values not multiplied by H": "echo_as_it_is",
+            "ECHO votes by magnitude": "--echo-votes magnitude",
+            "origin half way between the ends": "origin_between_the_ends",
+            "rings of equal area": "--spacing equal_area",
+            "vector heat discs": "--solver heat",
+            "no decay of weights": "--weight-decay 0",
+            "best epoch on a tenth of the training set": "--validation 0.1",
+        },
+        page="reproducing.md",
+    ),
+    "open-shrec11": Study(
+        "SHREC'11, 10 training meshes of each of 30 classes, 10 epochs",
+        "classification --preset reproduce --data {data} --epochs 10 --seed {seed} --split-seed {seed} "
+        "--threads 1",
+        {
+            "`reproduce`, so many epochs": "",
+            "mean over the area instead of samples": "--pooling area",
+            "a linear layer after the mean": "linear_after_the_mean",
+            "no bias for each class": "--no-class-bias",
+            "positions scaled for each shape": "--input-scale unit",
+            "48 channels instead of 32": "--width 48",
+            "lift to 32 channels": "--lift-channels 32",
+        },
+        page="reproducing.md",
+    ),
 }
 
 
@@ -70,65 +115,76 @@ def slug(name: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
-def arguments(study: Study, options: str, seed: int, data: str) -> list[str]:
-    return [data if word == "{data}" else word.format(seed=seed) for word in study.training.split()] + (
-        options.split()
-    )
+def run_folder(folder: Path, key: str, name: str, seed: int) -> Path:
+    return folder / f"{key}-{slug(name)}-{seed}"
 
 
-def collect(folder: Path) -> dict[str, Any]:
-    """The numbers of all finished runs, and in which settings they really differ from the base."""
+def change_of(options: str) -> str | None:
+    """The change of `changed_choices.py` that the options of a row begin with, if any."""
+    return next((word for word in options.split()[:1] if word in CHANGES), None)
+
+
+def command(study: Study, options: str, seed: int, data: str) -> tuple[tuple[str, ...], list[str]]:
+    """The program that trains a row, and its arguments."""
+    words = [data if word == "{data}" else word.format(seed=seed) for word in study.training.split()]
+    change = change_of(options)
+    if change is None:
+        return COMMAND_LINE, words + options.split()
+    return (str(CHANGED), change), words + options.split()[1:]
+
+
+def collect(folder: Path, before: dict[str, Any]) -> dict[str, Any]:
+    """What was kept, and the numbers of all finished runs, with the settings that differ from the base."""
     result: dict[str, Any] = {}
     for key, study in STUDIES.items():
+        kept = before.get(key, {})
+        base, known = kept.get("base"), {row["name"]: row for row in kept.get("rows", ())}
         rows: list[dict[str, Any]] = []
-        base: dict[str, Any] = {}
         for name, options in study.rows.items():
-            runs = []
+            change = change_of(options)
+            row = known.get(name, {"name": name, "options": options, "changed": {}, "runs": []})
             for seed in SEEDS:
-                run = folder / f"{key}-{slug(name)}-{seed}"
+                run = run_folder(folder, key, name, seed)
                 if not finished(run):
                     continue
-                words = ["fieldconv train", *arguments(study, options, seed, "DATA"), "--out RUN"]
-                kept = results.collect(run, name, key, " ".join(words))
-                settings = {**kept["settings"]["network"], **kept["settings"]["training"]}
+                words = " ".join(command(study, options, seed, "DATA")[1])
+                program = f"python benchmarks/{CHANGED.name} {change}" if change else "fieldconv"
+                found = results.collect(run, name, key, f"{program} train {words} --out RUN")
+                settings = {**found["settings"]["network"], **found["settings"]["training"]}
                 settings.pop("seed")
                 base = base or settings
-                numbers = ("seed", "command", "metrics", "log", "seconds", "seconds_per_epoch")
-                runs.append({**{k: kept[k] for k in numbers}, "epochs": settings["epochs"]})
-            if runs:
-                changed = {k: [base[k], v] for k, v in settings.items() if v != base[k]}
-                if rows and not changed:  # what has become the default
-                    continue
-                values = [run["metrics"]["accuracy"] for run in runs]
-                rows.append(
-                    {
-                        "name": name,
-                        "options": options,
-                        "changed": changed,
-                        "mean": float(np.mean(values)),
-                        "spread": float(np.ptp(values)),
-                        "runs": runs,
-                    }
+                row["changed"] = {k: [base.get(k), v] for k, v in settings.items() if v != base.get(k)}
+                others = [one for one in row["runs"] if one["seed"] != seed]
+                row["runs"] = sorted(
+                    [*others, {number: found[number] for number in NUMBERS}], key=lambda one: one["seed"]
                 )
+            become_default = bool(options) and not change and not row["changed"]
+            if row["runs"] and not become_default:
+                rows.append(row)
         if rows:
-            about = {"title": study.title, "machine": kept["machine"], "commit": kept["commit"]}
-            result[key] = {**about, "base": base, "rows": rows}
+            result[key] = {"title": study.title, "base": base, "rows": rows}
     return result
 
 
-def table(result: dict[str, Any]) -> str:
+def table(studies: list[dict[str, Any]]) -> str:
     lines: list[str] = []
-    for study in result.values():
-        base = study["rows"][0]["mean"]
+    for study in studies:
         lines += [f"**{study['title']}**", "", "| | accuracy, each seed | mean | difference | s per epoch |"]
         lines += ["|---|---|---:|---:|---:|"]
+        base = np.mean(accuracies(study["rows"][0]))
         for row in study["rows"]:
-            each = ", ".join(f"{100 * run['metrics']['accuracy']:.1f}" for run in row["runs"])
-            difference = "" if row is study["rows"][0] else f"{100 * (row['mean'] - base):+.1f}"
+            values = accuracies(row)
+            each = ", ".join(f"{value:.1f}" for value in values)
+            difference = "" if row is study["rows"][0] else f"{np.mean(values) - base:+.1f}"
             pace = np.mean([run["seconds_per_epoch"] for run in row["runs"]])
-            lines.append(f"| {row['name']} | {each} | {100 * row['mean']:.1f} | {difference} | {pace:.0f} |")
+            lines.append(f"| {row['name']} | {each} | {np.mean(values):.1f} | {difference} | {pace:.0f} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def accuracies(row: dict[str, Any]) -> list[float]:
+    """In percent, one for each seed."""
+    return [100 * run["metrics"]["accuracy"] for run in row["runs"]]
 
 
 def main() -> None:
@@ -141,17 +197,20 @@ def main() -> None:
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=list(STUDIES), help="to train now")
     parser.add_argument("--collect", action="store_true", help="train nothing, take what is done")
     options = parser.parse_args()
+    kept = json.loads(RESULT.read_text(encoding="utf-8"))
     if options.folder is not None:
         for seed in () if options.collect else options.seeds:
             for key in options.studies:
                 for name, changes in STUDIES[key].rows.items():
-                    run = options.folder / f"{key}-{slug(name)}-{seed}"
-                    train_once(run, arguments(STUDIES[key], changes, seed, options.data))
+                    program, words = command(STUDIES[key], changes, seed, options.data)
+                    train_once(run_folder(options.folder, key, name, seed), words, program)
+        kept = collect(options.folder, kept)
         with atomic_path(RESULT) as temporary:
-            temporary.write_text(json.dumps(collect(options.folder), indent=1) + "\n", encoding="utf-8")
-    text = table(json.loads(RESULT.read_text(encoding="utf-8")))
-    print(text)
-    fill_table(DOCS / "ablations.md", "benchmarks/ablations.py", text)
+            temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    for page in dict.fromkeys(study.page for study in STUDIES.values()):
+        text = table([kept[key] for key, study in STUDIES.items() if study.page == page and key in kept])
+        print(text)
+        fill_table(DOCS / page, "benchmarks/ablations.py", text)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,6 @@ SETS = {
         "shrec19_humans",
         "--preset quick --recipe own --budget 6 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
-        ("fcnet", "hsn", "diffusionnet"),  # a step of ACSCNN takes 13 GB here
         drawn="curves",
     ),
     "bodies": Set(

@@ -166,6 +166,11 @@ def base_of(row: str) -> str:
     return "paper" if row.startswith("paper") else "reproduce"
 
 
+def full_title(row: str) -> str:
+    """Return the title of a row that does not stand below its preset's."""
+    return TITLES[row].replace("… ", f"`{base_of(row)}`, ")
+
+
 def table(name: str) -> str:
     """One line for each row: every part, and mean ± standard deviation of several."""
     chosen, kept = SETS[name], kept_runs(name)
@@ -177,8 +182,8 @@ def table(name: str) -> str:
         cells = [f"{values[part]:.1f}" if part in values else "" for part in parts]
         every = [value for part, value in values.items() if part not in chosen.apart]
         mean = f"{np.mean(every):.1f} ± {np.std(every, ddof=1):.1f}" if len(every) > 1 else ""
-        name = TITLES[row] if base_of(row) in kept else TITLES[row].replace("… ", f"`{base_of(row)}`, ")
-        lines.append(f"| {name} | {' | '.join(cells)} | {mean} |")
+        title = TITLES[row] if base_of(row) in kept else full_title(row)
+        lines.append(f"| {title} | {' | '.join(cells)} | {mean} |")
     lines.append(f"| the paper | {' | '.join('' for _ in parts)} | {chosen.published} |")
     return "\n".join(lines)
 
@@ -194,9 +199,7 @@ def draw(name: str, path: Path) -> None:
     for row, runs in kept_runs(name).items():
         for number, run in enumerate(runs.values() if row in DRAWN else ()):
             for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
-                label = (
-                    TITLES[row].replace("`", "").replace("… ", f"{base_of(row)}, ") if not number else None
-                )
+                label = full_title(row).replace("`", "") if not number else None
                 epochs = np.arange(1, len(run[key]) + 1)
                 panel.plot(epochs, scale * np.array(run[key]), color=DRAWN[row], lw=1.2, label=label)
     for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):

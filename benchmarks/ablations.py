@@ -40,6 +40,7 @@ class Study:
     training: str  # {seed}, {data} are filled in
     rows: dict[str, str]
     page: str = "ablations.md"
+    metrics: tuple[str, ...] = ("accuracy",)
 
 
 STUDIES = {
@@ -108,6 +109,54 @@ STUDIES = {
         },
         page="reproducing.md",
     ),
+    "open-samples": Study(
+        "Parts of embedded creatures, 60 training meshes of 1,000 vertices, 400 samples, 15 epochs, a small "
+        "network",
+        "segmentation --preset reproduce --species biped quadruped lizard bird octopus hand --meshes 60 "
+        "--vertices 1000 --samples 400 --blocks 2 --width 32 --rings 4 --echo-channels 12 --echo-samples 2 "
+        "--epochs 15 --seed {seed} --threads 1",
+        {
+            "`reproduce`, of this size": "",
+            "area of a sample: a third of its one-ring": "area_of_the_one_ring",
+            "farthest points in space": "samples_far_apart_in_space",
+            "the first of them drawn at random": "first_sample_anywhere",
+            "vertices take the nearest sample's label": "labels_of_the_nearest_sample",
+        },
+        page="reproducing.md",
+    ),
+    "open-correspondence": Study(
+        "Correspondence of embedded quadrupeds, heat kernel signatures, 40 training meshes of 500 vertices, "
+        "20 epochs, three blocks",
+        "correspondence --preset reproduce --features hks --meshes 40 --vertices 500 --blocks 3 --epochs 20 "
+        "--seed {seed} --threads 1",
+        {
+            "`reproduce`, of this size": "",
+            "no ReLU after the bottleneck": "no_relu_after_the_bottleneck",
+            "dropout before both dense layers": "dropout_after_the_bottleneck",
+            "10 epochs": "--epochs 10",
+            "40 epochs": "--epochs 40",
+        },
+        page="reproducing.md",
+        metrics=("within_0.05", "exact"),
+    ),
+    "open-matching": Study(
+        "Matching of embedded creatures, heat kernel signatures, 40 training meshes of 600 vertices, "
+        "300 samples, 20 epochs, three blocks",
+        "matching --preset reproduce --features hks --species biped quadruped lizard --meshes 40 "
+        "--vertices 600 --samples 300 --blocks 3 --epochs 20 --seed {seed} --threads 1",
+        {
+            "`reproduce`, of this size": "",
+            "descriptors: magnitudes of the last block": "descriptors_of_the_last_block",
+            "descriptors: a linear layer instead of a convolution": "descriptors_of_a_linear_layer",
+            "squared distances without limit": "--farthest None",
+            "10 epochs": "--epochs 10",
+            "40 epochs": "--epochs 40",
+            "of equal distances right ones count as earlier": "ties_count_as_right",
+            "right matches found from the model": "matches_from_the_model",
+        },
+        page="reproducing.md",
+        metrics=("mean_average_precision", "mean_average_precision_scene_ball"),
+    ),
 }
 
 
@@ -166,25 +215,28 @@ def collect(folder: Path, before: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def table(studies: list[dict[str, Any]]) -> str:
+def table(studies: dict[str, dict[str, Any]]) -> str:
     lines: list[str] = []
-    for study in studies:
-        lines += [f"**{study['title']}**", "", "| | accuracy, each seed | mean | difference | s per epoch |"]
-        lines += ["|---|---|---:|---:|---:|"]
-        base = np.mean(accuracies(study["rows"][0]))
+    for key, study in studies.items():
+        metrics = STUDIES[key].metrics
+        heads = [f"{metric.replace('_', ' ')}, each seed | mean | difference" for metric in metrics]
+        lines += [f"**{study['title']}**", "", f"| | {' | '.join(heads)} | s per epoch |"]
+        lines += ["|---|" + "---|---:|---:|" * len(metrics) + "---:|"]
         for row in study["rows"]:
-            values = accuracies(row)
-            each = ", ".join(f"{value:.1f}" for value in values)
-            difference = "" if row is study["rows"][0] else f"{np.mean(values) - base:+.1f}"
+            cells = [row["name"]]
+            for metric in metrics:
+                values, base = percents(row, metric), np.mean(percents(study["rows"][0], metric))
+                cells += [", ".join(f"{value:.1f}" for value in values), f"{np.mean(values):.1f}"]
+                cells.append("" if row is study["rows"][0] else f"{np.mean(values) - base:+.1f}")
             pace = np.mean([run["seconds_per_epoch"] for run in row["runs"]])
-            lines.append(f"| {row['name']} | {each} | {np.mean(values):.1f} | {difference} | {pace:.0f} |")
+            lines.append(f"| {' | '.join([*cells, f'{pace:.0f}'])} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def accuracies(row: dict[str, Any]) -> list[float]:
-    """In percent, one for each seed."""
-    return [100 * run["metrics"]["accuracy"] for run in row["runs"]]
+def percents(row: dict[str, Any], metric: str) -> list[float]:
+    """One for each seed."""
+    return [100 * run["metrics"][metric] for run in row["runs"]]
 
 
 def main() -> None:
@@ -208,7 +260,8 @@ def main() -> None:
         with atomic_path(RESULT) as temporary:
             temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     for page in dict.fromkeys(study.page for study in STUDIES.values()):
-        text = table([kept[key] for key, study in STUDIES.items() if study.page == page and key in kept])
+        own = [key for key, study in STUDIES.items() if study.page == page and key in kept]
+        text = table({key: kept[key] for key in own})
         print(text)
         fill_table(DOCS / page, "benchmarks/ablations.py", text)
 

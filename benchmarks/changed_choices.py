@@ -3,25 +3,39 @@
     python benchmarks/changed_choices.py CHANGE train segmentation --preset reproduce --out RUN
 
 The package has one way for each of these choices. CHANGE is one of the functions below, which replaces it in
-this process.
+this process. Surfaces are then prepared anew each time: the cache does not know of the change.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+import fieldconv.datasets.matches as matches
+import fieldconv.surface.parts as parts
+import fieldconv.tasks.matching as matching
 from fieldconv.cli import main
+from fieldconv.datasets.benchmarks.faust import FAUST, read_faust
+from fieldconv.folders.collection import first_preimage
+from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.base import Network
-from fieldconv.networks.fcnet.heads import ClassificationHead
-from fieldconv.nn import ECHOBlock, FCResNetBlock, FieldConv, LearnedGradient
+from fieldconv.networks.fcnet.heads import ClassificationHead, DescriptorHead, LabelHead
+from fieldconv.nn import ECHOBlock, FCResNetBlock, FieldConv, LearnedGradient, TangentLinear
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.ops import gradient_aggregate
 from fieldconv.ops.direction import polar
+from fieldconv.surface import Surface
+from fieldconv.surface.cache import FOLDER
+from fieldconv.tasks.base.metrics import precision_recall
 
 
 def relu_after_the_sum() -> None:
@@ -134,6 +148,128 @@ def linear_after_the_mean() -> None:
     ClassificationHead.forward = forward  # type: ignore[method-assign]
 
 
+def no_relu_after_the_bottleneck() -> None:
+    """The first dense layer of correspondence sees what the ECHO block puts out as it is."""
+    usual = LabelHead.__init__
+
+    def init(self: LabelHead, config: Any) -> None:
+        usual(self, config)
+        self.dense[0] = nn.Identity()  # type: ignore[operator]
+
+    LabelHead.__init__ = init  # type: ignore[method-assign]
+
+
+def dropout_after_the_bottleneck() -> None:
+    """Dropout before both dense layers of correspondence, instead of the second alone."""
+    usual = LabelHead.__init__
+
+    def init(self: LabelHead, config: Any) -> None:
+        usual(self, config)
+        self.dense[0] = nn.Sequential(nn.ReLU(), nn.Dropout(config.dropout))  # type: ignore[operator]
+
+    LabelHead.__init__ = init  # type: ignore[method-assign]
+
+
+def another_template() -> None:
+    """Shape 50 of FAUST, a woman in another pose, is the template instead of shape 0."""
+    FAUST.read = staticmethod(partial(read_faust, template=50))  # type: ignore[assignment]
+
+
+def descriptors_of_the_last_block() -> None:
+    """Descriptors are the magnitudes of the last block's vectors; no convolution follows it."""
+    usual = DescriptorHead.__init__
+
+    def init(self: DescriptorHead, config: Any) -> None:
+        usual(self, config)
+        del self.conv
+
+    def forward(self: DescriptorHead, x: Tensor, surface: Any) -> Tensor:
+        return polar(x)[0]
+
+    DescriptorHead.__init__ = init  # type: ignore[method-assign]
+    DescriptorHead.forward = forward  # type: ignore[method-assign]
+
+
+def descriptors_of_a_linear_layer() -> None:
+    """Descriptors are the magnitudes of a linear layer's vectors, instead of a convolution's."""
+    usual = DescriptorHead.__init__
+
+    def init(self: DescriptorHead, config: Any) -> None:
+        usual(self, config)
+        del self.conv
+        self.linear = TangentLinear(config.width, config.outputs)
+
+    def forward(self: DescriptorHead, x: Tensor, surface: Any) -> Tensor:
+        return polar(self.linear(x))[0]
+
+    DescriptorHead.__init__ = init  # type: ignore[method-assign]
+    DescriptorHead.forward = forward  # type: ignore[method-assign]
+
+
+def ties_count_as_right() -> None:
+    """Of candidates at equal distances the right ones count as earlier, instead of later."""
+
+    def measured(distance: Any, right: Any) -> Any:
+        # What is right is moved nearer by less than any two different distances lie apart.
+        return precision_recall(np.nextafter(distance, np.where(right, -np.inf, distance)), right)
+
+    matching.precision_recall = measured  # type: ignore[attr-defined]
+
+
+def matches_from_the_model() -> None:
+    """Right is a sample of the model if the scene's vertex that truly is there is in the ball.
+
+    Instead of: if it is the nearest to where some vertex of the scene in the ball truly is.
+    """
+
+    def about(scene: Surface, model: Surface, near_scene: Any, truth: NDArray[np.int64]) -> NDArray[np.int64]:
+        source = first_preimage(truth, model.num_vertices)[model.sample.numpy()]
+        known = np.flatnonzero(source >= 0)
+        right, sample = near_scene[source[known]].nonzero()
+        asked = (truth[scene.sample.numpy()] >= 0)[sample]
+        return np.stack([sample[asked], known[right[asked]]])
+
+    matches._about_scene = about
+
+
+def samples_far_apart_in_space() -> None:
+    """Farthest points by the distance in space, instead of along the surface."""
+    parts.farthest_point_samples = partial(  # type: ignore[attr-defined]
+        parts.farthest_point_samples,  # type: ignore[attr-defined]
+        metric="euclidean",
+    )
+
+
+def first_sample_anywhere() -> None:
+    """The first of the farthest points is drawn at random, instead of the one farthest from the centroid."""
+    usual = parts.farthest_point_samples  # type: ignore[attr-defined]
+
+    def chosen(mesh: Mesh, count: int, *, seed: int | None = None) -> NDArray[np.int64]:
+        return usual(mesh, count, seed=0 if seed is None else seed)  # type: ignore[no-any-return]
+
+    parts.farthest_point_samples = chosen  # type: ignore[attr-defined]
+
+
+def area_of_the_one_ring() -> None:
+    """A sample has a third of its one-ring's area, all scaled to the area of the mesh."""
+
+    def areas(mesh: Mesh, samples: NDArray[np.int64]) -> NDArray[np.float64]:
+        own = mesh.vertex_areas[samples]
+        return own * (mesh.area / own.sum())
+
+    parts.sample_areas = areas  # type: ignore[attr-defined]
+
+
+def labels_of_the_nearest_sample() -> None:
+    """A vertex that is no sample takes what the nearest sample has, instead of interpolating from four."""
+
+    def nearest(self: Surface, values: Tensor) -> Tensor:
+        assert not values.is_complex()
+        return values[self.vertex_sample[:, 0]]
+
+    Surface.interpolate = nearest  # type: ignore[method-assign]
+
+
 CHANGES = {
     change.__name__: change
     for change in (
@@ -146,6 +282,17 @@ CHANGES = {
         echo_as_it_is,
         origin_between_the_ends,
         linear_after_the_mean,
+        no_relu_after_the_bottleneck,
+        dropout_after_the_bottleneck,
+        another_template,
+        descriptors_of_the_last_block,
+        descriptors_of_a_linear_layer,
+        ties_count_as_right,
+        matches_from_the_model,
+        samples_far_apart_in_space,
+        first_sample_anywhere,
+        area_of_the_one_ring,
+        labels_of_the_nearest_sample,
     )
 }
 
@@ -153,4 +300,7 @@ CHANGES = {
 if __name__ == "__main__":
     change, *words = sys.argv[1:]
     CHANGES[change]()
-    raise SystemExit(main(words))
+    with TemporaryDirectory() as folder:
+        os.environ[FOLDER] = folder
+        status = main(words)
+    raise SystemExit(status)

@@ -78,7 +78,8 @@ def test_discs_keep_their_contract(sphere, discs):
 
 
 @pytest.mark.parametrize(
-    ("shape", "radius"), [(shapes.torus(around=40, across=20), 0.5), (shapes.grid(12, 10), 3.0)]
+    ("shape", "radius"),
+    [(shapes.torus(around=40, across=20), 0.5), (shapes.grid(12, 10), 3.0), (shapes.pillow(), 0.6)],
 )
 def test_frames_are_ours_at_every_vertex(shape, radius):
     mesh = Mesh(*shape)

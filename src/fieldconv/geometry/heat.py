@@ -117,6 +117,13 @@ def _directions(
     mean = np.zeros(len(mesh.vertices), np.complex128)
     np.add.at(mean, origin, turned_back)
     offset = -np.angle(mean)
+    for row in np.flatnonzero(~np.isfinite(mean[used])):
+        # Faces that lie on each other have no normal, and potpourri3d no basis: compare logarithms of edges.
+        own = origin == used[row]
+        ends = np.searchsorted(used, np.roll(chart.faces, -1, axis=1).ravel()[own])
+        log = solver.compute_log_map(row)[ends] @ [1, 1j]
+        ours = np.exp(1j * chart.scale[used[row]] * chart.corners["edge_angle"][own])
+        offset[used[row]] = np.angle((log.conj() * ours).sum())
     stretch = np.ones(len(mesh.vertices))
     fans = chart.fans[chart.corners["fan"]]
     border = fans["open"]

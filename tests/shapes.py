@@ -73,12 +73,13 @@ def grid(columns: int = 5, rows: int = 4) -> Shape:
 
 
 def pillow(around: int = 24, rings: int = 4) -> Shape:
-    """Two flat discs of radius 1 on each other, sewn along the rim, where the normals of both sides cancel."""
+    """Two discs of radius 1 on each other, sewn along the rim, where the normals of both sides cancel."""
     turn = np.exp(2j * np.pi * np.arange(around) / around)
     plane = np.concatenate([[0], np.outer(np.arange(1, rings + 1) / rings, turn).ravel()])
     ring = 1 + np.arange(rings * around).reshape(rings, around)
     first, after = ring[0], np.roll(ring[0], -1)
-    above = np.concatenate([np.stack([0 * first, first, after], 1), _quads(np.c_[ring, ring[:, :1]])[:, ::-1]])
+    middle, bands = np.stack([0 * first, first, after], axis=1), _quads(np.c_[ring, ring[:, :1]])
+    above = np.concatenate([middle, bands[:, ::-1]])
     inner = len(plane) - around
     below = np.r_[len(plane) + np.arange(inner), np.arange(inner, len(plane))]
     both = np.concatenate([plane, plane[:inner]])

@@ -23,6 +23,7 @@ def results() -> dict[str, NDArray[np.float64]]:
 
     from fieldconv.ops import disc_sums, echo_votes, field_aggregate, gradient_aggregate
     from fieldconv.ops.lift import lift
+    from fieldconv.ops.relu_linear import relu_linear
     from fieldconv.ops.tangent_relu import tangent_relu
 
     surface = flat_surface(20, radius=0.4)
@@ -34,6 +35,7 @@ def results() -> dict[str, NDArray[np.float64]]:
         "echo_votes": lambda x: echo_votes(x, surface),
         "echo_votes magnitude": lambda x: echo_votes(x, surface, radial_samples=2, votes="magnitude"),
         "lift": lambda x: lift(x, 2),
+        "relu_linear": lambda x: relu_linear(x.real, torch.ones_like(x.real), x.real[:5], x.imag[:5, 0]),
         "tangent_relu": lambda x: tangent_relu(x, offset),
     }
     found = {name: run(function, x) for name, function in functions.items()}

@@ -20,6 +20,7 @@ from fieldconv._checked import check_count
 from fieldconv.geometry.anisotropic import Stiffness, anisotropic_stiffness, principal_directions, summed
 from fieldconv.networks.base import NetworkConfig
 from fieldconv.networks.scalar import EVERY_VERTEX, RowNorm, ScalarNetwork
+from fieldconv.nn import Perceptron
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.ops.sparse import SparseMatrix
 from fieldconv.surface.parts import Part, Preparation, Sampling, Tensors, register_operator, single
@@ -141,7 +142,7 @@ class ACSCNN(ScalarNetwork):
         )
         norm = ShapeNorm if config.per_shape else RowNorm
         self.norms = nn.ModuleList(norm(config.width) for _ in range(config.layers))
-        self.head = nn.Sequential(
+        self.head = Perceptron(
             nn.Linear(config.width, config.dense),
             nn.ReLU(),
             nn.Dropout(config.dropout),

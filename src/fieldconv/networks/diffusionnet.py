@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from fieldconv._checked import check_count
 from fieldconv.networks.base import NetworkConfig
 from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
+from fieldconv.nn import Perceptron
 from fieldconv.nn.pooling import shape_of_samples
 from fieldconv.surface.settings import EIGENFUNCTIONS
 
@@ -169,7 +170,7 @@ class DiffusionBlock(nn.Module):
         self.turn = nn.Parameter(torch.empty(2, width, width)) if gradients else None  # A, real, imaginary
         if self.turn is not None:
             nn.init.uniform_(self.turn, -(width**-0.5), width**-0.5)
-        self.perceptron = nn.Sequential(
+        self.perceptron = Perceptron(
             nn.Linear((3 if gradients else 2) * width, width),
             nn.ReLU(),
             nn.Dropout(dropout),

@@ -6,6 +6,7 @@ from fieldconv.nn.fc_resnet_block import FCResNetBlock
 from fieldconv.nn.field_conv import FieldConv
 from fieldconv.nn.learned_gradient import LearnedGradient
 from fieldconv.nn.linear_lift import LinearLift
+from fieldconv.nn.perceptron import Perceptron
 from fieldconv.nn.scalar_head import ScalarHead
 from fieldconv.nn.tangent_linear import TangentLinear
 from fieldconv.nn.tangent_relu import TangentReLU
@@ -17,6 +18,7 @@ __all__ = [
     "FieldConv",
     "LearnedGradient",
     "LinearLift",
+    "Perceptron",
     "ScalarHead",
     "TangentLinear",
     "TangentReLU",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.nn.initialise import init_perceptron
+from fieldconv.nn.perceptron import Perceptron
 from fieldconv.nn.pooling import mean_per_shape
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class ScalarHead(nn.Module):
     --------
     >>> ScalarHead(16, 5000, hidden=256)
     ScalarHead(
-      (layers): Sequential(
+      (layers): Perceptron(
         (0): Linear(in_features=16, out_features=256, bias=True)
         (1): ReLU()
         (2): Dropout(p=0.5, inplace=False)
@@ -65,7 +66,7 @@ class ScalarHead(nn.Module):
                 nn.Dropout(dropout),
                 nn.Linear(hidden, out_channels),
             ]
-        self.layers = nn.Sequential(*layers)
+        self.layers = Perceptron(*layers)
         init_perceptron(self.layers)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:

@@ -1,7 +1,7 @@
 """The operations written as their equations, which torch can differentiate by anything and to any order.
 
-They keep tensors with a number for each edge and channel, so they are used only for what the backward passes
-of the operations do not cover: second derivatives, and derivatives by the geometry.
+Those on edges keep tensors with a number for each edge and channel, so they are used only for what the
+backward passes of the operations do not cover: second derivatives, and derivatives by the geometry.
 """
 
 from __future__ import annotations
@@ -91,3 +91,8 @@ def tangent_relu(x: Tensor, offset: Tensor) -> Tensor:
     """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
     magnitude, direction = polar(x)
     return torch.relu(magnitude + offset) * direction
+
+
+def relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return (ReLU(x) ⊙ keep) Wᵀ + b."""
+    return torch.nn.functional.linear(torch.relu(x) * keep, weight, bias)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.networks.fcnet.config import FCNetConfig
-from fieldconv.nn import ECHOBlock, FieldConv
+from fieldconv.nn import ECHOBlock, FieldConv, Perceptron
 from fieldconv.nn.initialise import init_perceptron
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.ops.direction import polar
@@ -51,7 +51,7 @@ class LabelHead(nn.Module):
         )
         self.dense: nn.Module = nn.Identity()
         if config.bottleneck:
-            self.dense = nn.Sequential(
+            self.dense = Perceptron(
                 nn.ReLU(),
                 nn.Linear(config.bottleneck, config.dense),
                 nn.ReLU(),

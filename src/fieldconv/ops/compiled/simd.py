@@ -236,6 +236,13 @@ def turn(typing: Any, line: Any) -> Any:
 # Several lines as one value, a tuple. How many is known when a kernel is compiled, by a tuple of that length.
 
 
+def _line_of(context: Any, builder: Any, kind: Any, array: Any, index: Any, k: int, vector: Any) -> Any:
+    """The k-th of the lines that follow each other from ``array[index]`` on."""
+    place = builder.add(index, ir.Constant(index.type, k * vector.count))
+    address = _address(context, builder, kind, array, place, vector)
+    return builder.load(address, align=kind.dtype.bitwidth // 8, typ=vector)
+
+
 @intrinsic
 def zeros(typing: Any, like: Any, each: Any) -> Any:
     """As many lines of zeros as there are items in ``each``."""
@@ -253,11 +260,11 @@ def load_each(typing: Any, array: Any, index: Any, each: Any) -> Any:
     line = Line(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector, lines = context.get_value_type(line), []
-        for k in range(len(each)):
-            place = builder.add(args[1], ir.Constant(args[1].type, k * line.lanes))
-            address = _address(context, builder, signature.args[0], args[0], place, vector)
-            lines.append(builder.load(address, align=array.dtype.bitwidth // 8, typ=vector))
+        vector = context.get_value_type(line)
+        lines = [
+            _line_of(context, builder, signature.args[0], args[0], args[1], k, vector)
+            for k in range(len(each))
+        ]
         return context.make_tuple(builder, signature.return_type, lines)
 
     return types.UniTuple(line, len(each))(array, types.intp, each), generate
@@ -276,6 +283,52 @@ def store_each(typing: Any, array: Any, index: Any, lines: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp, lines), generate
+
+
+@intrinsic
+def add_lines(typing: Any, totals: Any, factor: Any, array: Any, index: Any) -> Any:
+    """``totals`` plus ``factor`` times the lines that follow each other from ``array[index]`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found, (_, factor, values, place) = [], args
+        for k in range(len(totals)):
+            total = builder.extract_value(args[0], k)
+            line = _line_of(context, builder, signature.args[2], values, place, k, total.type)
+            found.append(_call(builder, "llvm.fmuladd", _spread(builder, total.type, factor), line, total))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return totals(totals, factor, array, types.intp), generate
+
+
+@intrinsic
+def multiply_lines(typing: Any, lines: Any, array: Any, index: Any, total: Any) -> Any:
+    """``total`` plus the sum of ``lines`` times those that follow each other from ``array[index]`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        sums = [args[3], ir.Constant(args[3].type, None)]  # two, so that one need not wait for the other
+        for k in range(len(lines)):
+            line = _line_of(context, builder, signature.args[1], args[1], args[2], k, args[3].type)
+            sums[k % 2] = _call(builder, "llvm.fmuladd", builder.extract_value(args[0], k), line, sums[k % 2])
+        return builder.fadd(*sums)
+
+    return total(lines, array, types.intp, total), generate
+
+
+@intrinsic
+def total(typing: Any, line: Any) -> Any:
+    """The sum of the numbers of a line."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        (vector,) = args
+        while vector.type.count > 1:
+            half = vector.type.count // 2
+            low, high = (
+                _shuffle(builder, vector, vector, list(range(start, start + half))) for start in (0, half)
+            )
+            vector = builder.fadd(low, high)
+        return builder.extract_element(vector, ir.Constant(_INT, 0))
+
+    return line.dtype(line), generate
 
 
 def _factor(context: Any, builder: Any, kind: Any, array: Any, index: Any, k: int, vector: Any) -> Any:

@@ -1,0 +1,56 @@
+"""Layers at each sample, one after the other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fieldconv.ops.relu_linear import relu_linear
+
+WIDE = 64  # outputs from which on passing over zeros is worth it
+
+
+class Perceptron(nn.Sequential):
+    """A sequence of layers, as `torch.nn.Sequential`, that passes over zeros while it learns.
+
+    A ReLU and dropout leave about a quarter of the numbers, so where a wide linear layer follows the two,
+    only these are multiplied, forwards and backwards. Weights, random numbers and results are those of
+    `torch.nn.Sequential`, but for rounding.
+
+    Shapes
+    ------
+    - input (n, in), output (n, out), as the layers have them
+
+    Examples
+    --------
+    >>> layers = nn.Linear(16, 256), nn.ReLU(), nn.Dropout(0.5), nn.Linear(256, 5000)
+    >>> Perceptron(*layers)(torch.ones(3, 16)).shape
+    torch.Size([3, 5000])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply the layers."""
+        layers: list[nn.Module] = list(self)
+        while layers:
+            match layers:
+                case [nn.ReLU(), nn.Dropout(p=share), nn.Linear() as linear, *rest] if self._zeros(
+                    *layers[:3]
+                ):
+                    keep = torch.empty_like(x).bernoulli_(1 - share).div_(1 - share)
+                    x = relu_linear(x, keep, linear.weight, linear.bias)
+                case [layer, *rest]:
+                    x = layer(x)
+            layers = rest
+        return x
+
+    def _zeros(self, relu: nn.ReLU, dropout: nn.Dropout, linear: nn.Linear) -> bool:
+        """Whether to pass over zeros; layers that somebody watches are called one by one."""
+        watched = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (relu, dropout, linear))
+        return (
+            dropout.training
+            and 0 < dropout.p < 1
+            and linear.bias is not None
+            and linear.out_features >= WIDE
+            and not watched
+            and not torch.is_autocast_enabled(linear.weight.device.type)
+        )

@@ -1,0 +1,226 @@
+"""Products with a matrix that is mostly zero on the CPU: what a ReLU and dropout leave, times weights.
+
+About a quarter of the numbers are left, and those alone are multiplied. Weights lie in panels of a few lines,
+each of which stays in the cache while many rows pass; the sums of a row and panel stay in registers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv.ops.compiled.simd import (
+    BYTES,
+    add_lines,
+    load,
+    load_each,
+    multiply_lines,
+    peek,
+    store,
+    store_each,
+    total,
+    zero,
+)
+
+EACH = (0, 0, 0, 0)  # a panel has as many lines
+ROWS = 256  # that a panel of weights passes before the next one
+SUMMED_ROWS = 64  # whose gradients are summed for the weights of a panel before they are written
+
+
+class NonZeros(NamedTuple):
+    """The numbers of a matrix that are not zero, row by row: those of row p are first[p] … first[p + 1]."""
+
+    first: NDArray[np.int64]
+    column: NDArray[np.int32]
+    value: NDArray[Any]
+
+
+class Panels(NamedTuple):
+    """A matrix (n, width) seen panel by panel; what is left of the last panel is filled with zeros."""
+
+    matrix: NDArray[Any]
+    last: NDArray[Any]  # (n, columns) if the last panel is not whole, else empty
+    width: int
+    columns: int
+
+
+@kernel
+def _find(x: Any, keep: Any, first: Any, column: Any, value: Any) -> None:
+    """Write the numbers of ReLU(x) ⊙ keep that are not zero; what is not a number is one of them."""
+    nothing, found = x.dtype.type(0), 0
+    for p in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            number = (nothing if x[p, k] <= nothing else x[p, k]) * keep[p, k]
+            column[found], value[found] = k, number
+            found += number != nothing
+        first[p + 1] = found
+
+
+@kernel
+def _find_columns(numbers: NonZeros, begin: int, end: int, place: Any, row: Any, value: Any) -> None:
+    """Sort the numbers of rows begin … end by columns: those of k are place[k] … place[k + 1]."""
+    place[:] = 0
+    start, stop = numbers.first[begin], numbers.first[end]
+    for e in range(start, stop):
+        place[numbers.column[e] + 1] += 1
+    place[0] = start
+    for k in range(1, len(place)):
+        place[k] += place[k - 1]
+    following = place[:-1].copy()
+    for p in range(begin, end):
+        for e in range(numbers.first[p], numbers.first[p + 1]):
+            k = numbers.column[e]
+            row[following[k]], value[following[k]] = p, numbers.value[e]
+            following[k] += 1
+
+
+@kernel
+def _strip(panels: Panels, panel: int) -> Any:
+    """Return where a panel of a matrix lies: an array, where its first row begins, and from row to row."""
+    if (panel + 1) * panels.columns <= panels.width:
+        return panels.matrix, panel * panels.columns, panels.width
+    return panels.last, 0, panels.columns
+
+
+@kernel
+def _multiply(
+    each: Any, numbers: NonZeros, weights: Any, bias: Any, out: Panels, begin: int, end: int
+) -> None:
+    """out[p] = bias + Σ_k numbers[p,k] weights[k] for rows begin … end; weights (panels, K, columns)."""
+    count, width, columns = weights.shape
+    flat = weights.ravel()
+    for panel in range(count):
+        target, at, step = _strip(out, panel)
+        for p in range(begin, end):
+            sums = load_each(bias, panel * columns, each)
+            for e in range(numbers.first[p], numbers.first[p + 1]):
+                row = panel * width + peek(numbers.column, e)
+                sums = add_lines(sums, peek(numbers.value, e), flat, row * columns)
+            store_each(target, at + p * step, sums)
+
+
+@kernel
+def _by_numbers(
+    each: Any, numbers: NonZeros, weights: Any, gradient: Panels, result: Any, begin: int, end: int
+) -> None:
+    """result[p,k] = Σ_o gradient[p,o] weights[k,o] for rows begin … end, where a number is not zero."""
+    count, width, columns = weights.shape
+    flat, start = weights.ravel(), numbers.first[begin]
+    nothing = zero(load(flat, 0))
+    lanes = columns // len(each)
+    sums = np.empty((numbers.first[end] - start) * lanes, weights.dtype)
+    for at in range(0, len(sums), lanes):
+        store(sums, at, nothing)
+    for panel in range(count):
+        source, first, step = _strip(gradient, panel)
+        for p in range(begin, end):
+            here = load_each(source, first + p * step, each)
+            for e in range(numbers.first[p], numbers.first[p + 1]):
+                at = (e - start) * lanes
+                row = panel * width + peek(numbers.column, e)
+                store(sums, at, multiply_lines(here, flat, row * columns, load(sums, at)))
+    for p in range(begin, end):
+        for e in range(numbers.first[p], numbers.first[p + 1]):
+            result[p, numbers.column[e]] = total(load(sums, (e - start) * lanes))
+
+
+@kernel
+def _by_weights(
+    each: Any, places: Any, row: Any, value: Any, gradient: Panels, result: Any, begin: int, end: int
+) -> None:
+    """result[k] = Σ_p numbers[p,k] gradient[p] for panels begin … end; result (panels, K, columns)."""
+    _, width, columns = result.shape
+    flat = result.ravel()
+    for block in range(len(places)):
+        for panel in range(begin, end):
+            source, first, step = _strip(gradient, panel)
+            for k in range(width):
+                at = (panel * width + k) * columns
+                sums = load_each(flat, at, each)
+                for e in range(places[block, k], places[block, k + 1]):
+                    sums = add_lines(sums, peek(value, e), source, first + peek(row, e) * step)
+                store_each(flat, at, sums)
+
+
+def _blocks(count: int, rows: int) -> list[tuple[int, int]]:
+    return [(start, min(start + rows, count)) for start in range(0, count, rows)]
+
+
+def _columns(dtype: torch.dtype) -> int:
+    """Numbers in a row of a panel."""
+    return len(EACH) * BYTES // dtype.itemsize
+
+
+def _nonzeros(x: Tensor, keep: Tensor) -> NonZeros:
+    numbers = x.contiguous().numpy()
+    first = np.zeros(len(numbers) + 1, np.int64)
+    column, value = np.empty(x.numel() + 1, np.int32), np.empty(x.numel() + 1, numbers.dtype)
+    _find(numbers, keep.contiguous().numpy(), first, column, value)
+    return NonZeros(first, column, value)
+
+
+def _weight_panels(weight: Tensor) -> NDArray[Any]:
+    """Weights (O, K) as (panels, K, columns)."""
+    columns = _columns(weight.dtype)
+    missing = -len(weight) % columns
+    if missing:
+        weight = torch.cat([weight, weight.new_zeros(missing, weight.shape[1])])
+    panels: NDArray[Any] = weight.reshape(-1, columns, weight.shape[1]).transpose(1, 2).contiguous().numpy()
+    return panels
+
+
+def _panels(matrix: Tensor) -> Panels:
+    columns = _columns(matrix.dtype)
+    whole = matrix.shape[1] // columns * columns
+    last = matrix.new_zeros(len(matrix), columns if whole < matrix.shape[1] else 0)
+    last[:, : matrix.shape[1] - whole] = matrix[:, whole:]
+    return Panels(matrix.numpy().reshape(-1), last.numpy().reshape(-1), matrix.shape[1], columns)
+
+
+def relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return (ReLU(x) ⊙ keep) Wᵀ + b."""
+    out = torch.empty(len(x), len(weight), dtype=x.dtype)
+    numbers, weights, panels = _nonzeros(x, keep), _weight_panels(weight), _panels(out)
+    padded = np.zeros(weights.shape[0] * panels.columns, weights.dtype)
+    padded[: len(bias)] = bias.numpy()
+    run_blocks(
+        lambda begin, end: _multiply(EACH, numbers, weights, padded, panels, begin, end),
+        _blocks(len(x), ROWS),
+    )
+    if panels.last.size:
+        rest = len(weight) % panels.columns
+        out[:, -rest:] = torch.from_numpy(panels.last).view(len(x), -1)[:, :rest]
+    return out
+
+
+def relu_linear_backward(
+    x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients by x, the weights and the bias, from that by `relu_linear` of them."""
+    numbers, weights, panels = _nonzeros(x, keep), _weight_panels(weight), _panels(gradient.contiguous())
+    by_numbers = torch.zeros(x.shape, dtype=x.dtype)
+    run_blocks(
+        lambda begin, end: _by_numbers(EACH, numbers, weights, panels, by_numbers.numpy(), begin, end),
+        _blocks(len(x), SUMMED_ROWS),
+    )
+
+    blocks = _blocks(len(x), SUMMED_ROWS)
+    places = np.empty((len(blocks), x.shape[1] + 1), np.int64)
+    row, value = np.empty_like(numbers.column), np.empty_like(numbers.value)
+    for block, place in zip(blocks, places, strict=True):
+        _find_columns(numbers, *block, place, row, value)
+    by_weights = np.zeros_like(weights)
+    count, threads = len(weights), min(num_threads(), len(weights))
+    cuts = [part * count // threads for part in range(threads + 1)]
+    run_blocks(
+        lambda begin, end: _by_weights(EACH, places, row, value, panels, by_weights, begin, end),
+        list(itertools.pairwise(cuts)),
+    )
+    by_weight = torch.from_numpy(by_weights).transpose(1, 2).reshape(-1, x.shape[1])[: len(weight)]
+    return by_numbers * keep, by_weight, gradient.sum(0)

@@ -1,0 +1,99 @@
+"""A linear layer of what a ReLU and dropout leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fieldconv.ops import plain
+from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.compiled import relu_linear as compiled
+
+_KERNELS = (torch.float32, torch.float64)
+
+
+@torch.library.custom_op(
+    "fieldconv::relu_linear",
+    mutates_args=(),
+    schema="(Tensor x, Tensor keep, Tensor weight, Tensor bias) -> Tensor",
+)
+def _relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return compiled.relu_linear(x, keep, weight, bias)
+
+
+@torch.library.custom_op(
+    "fieldconv::relu_linear_backward",
+    mutates_args=(),
+    schema="(Tensor x, Tensor keep, Tensor weight, Tensor gradient) -> (Tensor, Tensor, Tensor)",
+)
+def _relu_linear_backward(
+    x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return compiled.relu_linear_backward(x, keep, weight, gradient)
+
+
+@_relu_linear.register_fake
+def _(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return x.new_empty(len(x), len(weight))
+
+
+@_relu_linear_backward.register_fake
+def _(x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return x.new_empty(x.shape), weight.new_empty(weight.shape), weight.new_empty(len(weight))
+
+
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    inputs = ctx.saved_tensors
+    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
+        wanted = [tensor for tensor in inputs if tensor.requires_grad]
+        found = iter(torch.autograd.grad(plain.relu_linear(*inputs), wanted, gradient, create_graph=True))
+        return tuple(next(found) if tensor.requires_grad else None for tensor in inputs)
+    x, keep, weight, _ = inputs
+    by_x, by_weight, by_bias = _relu_linear_backward(x, keep, weight, gradient)
+    return by_x, None, by_weight, by_bias
+
+
+_relu_linear.register_autograd(_gradient, setup_context=_save)
+
+
+def relu_linear(
+    x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor, *, backend: Backend = "auto"
+) -> Tensor:
+    """Return (ReLU(x) ⊙ keep) Wᵀ + b, a linear layer after a ReLU and dropout.
+
+    Most of what is multiplied is zero: half of it by the ReLU, and half of the rest by dropout. The compiled
+    kernels pass the zeros over, forwards and backwards; portable torch multiplies them. A weight that is not
+    finite therefore makes nothing of a zero in the kernels, and nan in portable torch.
+
+    Parameters
+    ----------
+    x : real Tensor, shape (n, K)
+    keep : real Tensor, shape (n, K)
+        0 where dropout drops a number, else what it multiplies it by. Has no gradient.
+    weight : real Tensor, shape (O, K)
+    bias : real Tensor, shape (O,)
+    backend : "auto", "torch" or "compiled"
+        See `field_aggregate`.
+
+    Returns
+    -------
+    real Tensor, shape (n, O)
+
+    Examples
+    --------
+    >>> x, keep = torch.tensor([[1.0, -1.0, 5.0]]), torch.tensor([[2.0, 2.0, 0.0]])
+    >>> relu_linear(x, keep, torch.tensor([[10.0, 20.0, 30.0]]), torch.tensor([0.5])).tolist()
+    [[20.5]]
+    """
+    check_backend(backend, x)
+    alike = x.dtype == keep.dtype == weight.dtype == bias.dtype and x.dtype in _KERNELS
+    if not alike or x.ndim != 2 or x.numel() == 0 or not use_compiled(backend, x):
+        return plain.relu_linear(x, keep, weight, bias)
+    out: Tensor = _relu_linear(x, keep, weight, bias)
+    return out

@@ -6,7 +6,8 @@ The paper's correspondence network against DiffusionNet (four blocks, 128 eigenf
 256, all with heat kernel signatures as input. The networks take turns; each ratio is the median over rounds
 of the ratio within a round, so that what else the machine does falls on all of them alike. --busy counts
 processor time instead of time on the clock. --parts shows where FCNet's step goes, and how many operations
-(multiplications and additions, of matrix products and of sums over discs) a step of each network has.
+(multiplications and additions, of matrix products and of sums over discs, zeros included) a step of each
+network has.
 
 With a class for each of 5,000 template vertices the last layer, which makes 25 million scores, takes most of
 a step: the paper gives it 256 inputs, DiffusionNet as many as it is wide. --classes 8 leaves it out.
@@ -107,9 +108,23 @@ def parts(network: Any, surface: Surface, rounds: int) -> None:
     console.print(table)
 
 
+def dense(products: int) -> Callable[..., int]:
+    """Operations of so many products of x, (n, K), with weights (O, K)."""
+
+    def count(x: torch.Size, keep: torch.Size, weight: torch.Size, *_: Any, **__: Any) -> int:
+        return products * 2 * x[0] * weight[0] * weight[1]
+
+    return count
+
+
 def operations(network: Any, surface: Surface) -> float:
-    """Multiplications and additions of a training step: matrix products, and sums over discs."""
-    with FlopCounterMode(display=False) as counter:
+    """Multiplications and additions of a training step: matrix products, and sums over discs.
+
+    Zeros count, also where they are passed over.
+    """
+    fieldconv = torch.ops.fieldconv
+    passing_over = {fieldconv.relu_linear: dense(1), fieldconv.relu_linear_backward: dense(2)}
+    with FlopCounterMode(display=False, custom_mapping=passing_over) as counter:
         step_of(network, surface)()
     total = float(counter.get_total_flops())
     for conv in network.modules():

@@ -108,7 +108,8 @@ ROWS = {
         "--preset reproduce --input-scale unit --no-class-bias",
     ),
     "reproduce-no-limit": ("… squared distances without limit", "--preset reproduce --farthest None"),
-    "quick": ("`quick`", "--preset quick"),
+    "quick": ("`quick`: signatures", "--preset quick"),
+    "quick-no-limit": ("… squared distances without limit", "--preset quick --farthest None"),
 }
 EARLIER = {  # measured with an earlier version, see the page
     "first-weights": "`reproduce`, first weights made for positions of length 0.28",
@@ -123,6 +124,8 @@ DRAWN = {  # colour of each row
     "reproduce-scaled-plain": "#5b8c3a",
     "reproduce": "#1f5fa8",
     "reproduce-no-limit": "#5b8c3a",
+    "quick": "#444444",
+    "quick-no-limit": "#d98c2b",
 }
 FIGURES = {
     "shrec11": "reproducing.png",
@@ -163,7 +166,7 @@ def kept_runs(name: str) -> dict[str, dict[str, Any]]:
 
 def base_of(row: str) -> str:
     """Return the preset of which a row is a variant."""
-    return "paper" if row.startswith("paper") else "reproduce"
+    return next((preset for preset in ("paper", "quick") if row.startswith(preset)), "reproduce")
 
 
 def full_title(row: str) -> str:

@@ -33,24 +33,25 @@ class Perceptron(nn.Sequential):
         layers: list[nn.Module] = list(self)
         while layers:
             match layers:
-                case [nn.ReLU(), nn.Dropout(p=share), nn.Linear() as linear, *rest] if self._zeros(
-                    *layers[:3]
+                case [nn.ReLU() as relu, nn.Dropout() as dropout, nn.Linear() as linear, *rest] if _worth_it(
+                    relu, dropout, linear
                 ):
-                    keep = torch.empty_like(x).bernoulli_(1 - share).div_(1 - share)
+                    keep = torch.empty_like(x).bernoulli_(1 - dropout.p).div_(1 - dropout.p)
                     x = relu_linear(x, keep, linear.weight, linear.bias)
                 case [layer, *rest]:
                     x = layer(x)
             layers = rest
         return x
 
-    def _zeros(self, relu: nn.ReLU, dropout: nn.Dropout, linear: nn.Linear) -> bool:
-        """Whether to pass over zeros; layers that somebody watches are called one by one."""
-        watched = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (relu, dropout, linear))
-        return (
-            dropout.training
-            and 0 < dropout.p < 1
-            and linear.bias is not None
-            and linear.out_features >= WIDE
-            and not watched
-            and not torch.is_autocast_enabled(linear.weight.device.type)
-        )
+
+def _worth_it(relu: nn.ReLU, dropout: nn.Dropout, linear: nn.Linear) -> bool:
+    """Whether to pass over the zeros before a linear layer; layers that somebody watches are called."""
+    watched = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (relu, dropout, linear))
+    return (
+        dropout.training
+        and 0 < dropout.p < 1
+        and linear.bias is not None
+        and linear.out_features >= WIDE
+        and not watched
+        and not torch.is_autocast_enabled(linear.weight.device.type)
+    )

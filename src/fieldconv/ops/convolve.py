@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fieldconv.ops import plain
 from fieldconv.ops.aggregate import field_aggregate
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
 from fieldconv.ops.compiled import convolve as compiled
@@ -83,10 +84,8 @@ def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     geometry = Geometry(edge_index, log, transport, weight, radius, batch)
     nothing = [None] * (len(geometry) + 2)
     if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        wanted = [tensor for tensor in inputs if tensor.requires_grad]
         out = _in_two_steps(*inputs, surface=geometry, spacing=ctx.spacing, backend=ctx.backend)
-        found = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
-        return *(next(found) if tensor.requires_grad else None for tensor in inputs), *nothing
+        return *plain.gradients(out, inputs, gradient), *nothing
     return *_convolve_backward(*inputs, gradient, *geometry, ctx.spacing, ctx.backend), *nothing
 
 

@@ -6,6 +6,8 @@ backward passes of the operations do not cover: second derivatives, and derivati
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -13,6 +15,13 @@ from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.direction import polar, unit
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.rings import Spacing, ring_weights
+
+
+def gradients(out: Tensor, inputs: Sequence[Tensor], gradient: Tensor) -> tuple[Tensor | None, ...]:
+    """Return the gradients by the inputs that want one, from that by ``out``, to be differentiated again."""
+    wanted = [tensor for tensor in inputs if tensor.requires_grad]
+    found = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
+    return tuple(next(found) if tensor.requires_grad else None for tensor in inputs)
 
 
 def aggregate(

@@ -51,9 +51,7 @@ def _save(ctx: Any, inputs: Any, output: Any) -> None:
 def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     inputs = ctx.saved_tensors
     if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        wanted = [tensor for tensor in inputs if tensor.requires_grad]
-        found = iter(torch.autograd.grad(plain.relu_linear(*inputs), wanted, gradient, create_graph=True))
-        return tuple(next(found) if tensor.requires_grad else None for tensor in inputs)
+        return plain.gradients(plain.relu_linear(*inputs), inputs, gradient)
     x, keep, weight, _ = inputs
     by_x, by_weight, by_bias = _relu_linear_backward(x, keep, weight, gradient)
     return by_x, None, by_weight, by_bias
@@ -92,6 +90,7 @@ def relu_linear(
     [[20.5]]
     """
     check_backend(backend, x)
+    keep = keep.detach()
     alike = x.dtype == keep.dtype == weight.dtype == bias.dtype and x.dtype in _KERNELS
     if not alike or x.ndim != 2 or x.numel() == 0 or not use_compiled(backend, x):
         return plain.relu_linear(x, keep, weight, bias)

@@ -53,9 +53,7 @@ def _save(ctx: Any, inputs: Any, output: Any) -> None:
 def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     inputs = ctx.saved_tensors
     if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        wanted = [tensor for tensor in inputs if tensor.requires_grad]
-        found = iter(torch.autograd.grad(plain.tangent_relu(*inputs), wanted, gradient, create_graph=True))
-        return *(next(found) if tensor.requires_grad else None for tensor in inputs), None
+        return *plain.gradients(plain.tangent_relu(*inputs), inputs, gradient), None
     return *_tangent_relu_backward(*inputs, gradient, ctx.backend), None
 
 

@@ -12,26 +12,27 @@ and filters. So nothing with a number for each point, frequency, ring and channe
 
 Y_1 = |x| is real, which saves half of its products.
 
-In the forward pass a thread owns some channels of all receivers, in the backward pass some senders. A block
-has as many rows for each thread, so gradients by the filters, which are summed block by block, depend on the
-number of threads to rounding; with the same number they are the same.
+In the forward pass a thread owns some channels of all receivers, in the backward pass some senders, of which
+it sums the gradients by the filters; these therefore depend on the number of threads to rounding, and with
+the same number they are the same.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from fieldconv._compiled import kernel, num_threads, run_blocks
 from fieldconv.ops.compiled.direction import floats
 from fieldconv.ops.compiled.edges import Outgoing, outgoing_edges
 from fieldconv.ops.compiled.lift import lift, lift_backward
+from fieldconv.ops.compiled.matmul import LINE, TILE, multiply
 from fieldconv.ops.compiled.simd import (
     BYTES,
     add_multiples,
@@ -76,18 +77,8 @@ def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Out
 
 
 @kernel
-def _spread(
-    start: int,
-    stop: int,
-    each: Any,
-    rings: int,
-    edges: Outgoing,
-    mixed: Any,
-    tiles: Any,
-    first: int,
-    last: int,
-) -> None:
-    """Add to the receivers, in the columns first … last, what the senders start … stop have for them.
+def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed: Any, tiles: Any) -> None:
+    """Add to the receivers what the senders start … stop have for them.
 
     ``mixed`` (orders, rows, floats) is G of these senders, ``each`` a tuple as long as twice the orders.
     """
@@ -108,7 +99,7 @@ def _spread(
         after = min(block + BLOCK, stop)
         begin_block = offsets[block * bands]
         _factors(band_limit, False, begin_block, offsets[after * bands], edges, factors)
-        for column in range(first, last):
+        for column in range(columns):
             tile = column * count * lanes
             for i in range(block, after):
                 centre = band_limit * order + (i - start) * rings * width + column * lanes
@@ -143,13 +134,8 @@ def _spread(
 
 
 @kernel
-def _collect(
-    start: int, each: Any, rings: int, edges: Outgoing, tiles: Any, mixed: Any, first: int, last: int
-) -> None:
-    """Do the adjoint of `_spread` for the senders first … last: write what their receivers have for them.
-
-    ``mixed`` (orders, rows, floats) is of the senders from ``start`` on.
-    """
+def _collect(start: int, stop: int, each: Any, rings: int, edges: Outgoing, tiles: Any, mixed: Any) -> None:
+    """Do the adjoint of `_spread`: write what the receivers of the senders start … stop have for them."""
     columns, count, lanes = tiles.shape
     width = columns * lanes
     orders, rows, _ = mixed.shape
@@ -161,8 +147,8 @@ def _collect(
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
     order, band_lines = rows * rings * width, 2 * orders * lanes
     sums = np.empty(bands * band_lines, tiles.dtype)  # of each band and harmonic: in all, of the outer ring
-    for block in range(first, last, BLOCK):
-        after = min(block + BLOCK, last)
+    for block in range(start, stop, BLOCK):
+        after = min(block + BLOCK, stop)
         begin_block = offsets[block * bands]
         _factors(band_limit, True, begin_block, offsets[after * bands], edges, factors)
         for column in range(columns):
@@ -204,6 +190,69 @@ def _collect(
 
 
 @kernel
+def _forward(
+    each: Any,
+    tile: Any,
+    line: Any,
+    rings: int,
+    rows: int,
+    edges: Outgoing,
+    features: Any,
+    filters: Any,
+    tiles: Any,
+) -> None:
+    """Add to ``tiles`` what all senders have for them.
+
+    Of each order there are features (n, K) and filters (K, floats).
+    """
+    columns, count, lanes = tiles.shape
+    width = rings * columns * lanes
+    mixed = np.empty((len(features), rows, width), tiles.dtype)
+    out = mixed.ravel()
+    for start in range(0, count, rows):
+        stop = min(start + rows, count)
+        for k in range(len(features)):
+            own = features[k]
+            depth = own.shape[1]
+            multiply(
+                tile, line, False, stop - start, depth, width, own.ravel(), start * depth, depth, 1,
+                filters[k].ravel(), 0, width, out, k * rows * width, width,
+            )  # fmt: skip
+        _spread(start, stop, each, rings, edges, mixed, tiles)
+
+
+@kernel
+def _backward(
+    each: Any, tile: Any, line: Any, rings: int, rows: int, edges: Outgoing, features: Any, transposed: Any,
+    tiles: Any, by_features: Any, by_filters: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """Write the gradients by the features of the senders first … last; add to those by the filters.
+
+    ``transposed`` has the filters of each order as (floats, K), K filled up to whole lines.
+    """
+    columns, _, lanes = tiles.shape
+    width = rings * columns * lanes
+    mixed = np.empty((len(features), rows, width), tiles.dtype)
+    flat = mixed.ravel()
+    for start in range(first, last, rows):
+        stop = min(start + rows, last)
+        _collect(start, stop, each, rings, edges, tiles, mixed)
+        for k in range(len(features)):
+            own, back, here = features[k], transposed[k], k * rows * width
+            depth, padded = own.shape[1], back.shape[1]
+            some = np.empty((stop - start, padded), tiles.dtype)
+            multiply(
+                tile, line, False, stop - start, width, padded, flat, here, width, 1,
+                back.ravel(), 0, padded, some.ravel(), 0, padded,
+            )  # fmt: skip
+            by_features[k][start:stop] = some[:, :depth]
+            multiply(
+                tile, line, True, depth, stop - start, width, own.ravel(), start * depth, 1, depth,
+                flat, here, width, by_filters[k].ravel(), 0, width,
+            )  # fmt: skip
+
+
+@kernel
 def _to_tiles(rows: Any, features: Any, tiles: Any) -> None:
     """Copy features (n, floats), those of rows[0], rows[1], …, column by column."""
     columns, count, lanes = tiles.shape
@@ -223,6 +272,16 @@ def _from_tiles(rows: Any, tiles: Any, features: Any) -> None:
         for column in range(columns):
             line = load(flat, (column * count + i) * lanes)
             store(out, (rows[i] * columns + column) * lanes, line)
+
+
+def _shares(count: int) -> list[tuple[int, int]]:
+    """Cut a range into one part for each thread."""
+    parts = max(min(num_threads(), count), 1)
+    return list(itertools.pairwise(part * count // parts for part in range(parts + 1)))
+
+
+def _arrays(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    return tuple(tensor.contiguous().numpy() for tensor in tensors)
 
 
 class _Convolution:
@@ -256,54 +315,48 @@ class _Convolution:
             self.filters[one] = matrices[one, :, 0].reshape(channels, rings * self.width)
 
         row_bytes = orders * rings * self.width * x.real.element_size()
-        self.rows = min(max(MIXED // row_bytes, BLOCK) * num_threads(), max(self.count, 1))
-        self.mixed = torch.empty(orders, self.rows, rings * self.width, dtype=x.real.dtype)
-
-    def blocks(self) -> Iterator[tuple[int, int, list[Tensor]]]:
-        """Ranges of senders whose G fits into the cache, with the place of G of each order."""
-        for start in range(0, self.count, self.rows):
-            stop = min(start + self.rows, self.count)
-            yield start, stop, list(self.mixed[:, : stop - start])
+        self.rows = min(max(MIXED // row_bytes, BLOCK), max(self.count, 1))
 
     def forward(self) -> Tensor:
-        mixed = self.mixed.numpy()
-        tiles = np.zeros((self.columns, self.count, self.lanes), mixed.dtype)
-        parts = min(num_threads(), self.columns)
-        owned = list(itertools.pairwise(part * self.columns // parts for part in range(parts + 1)))
-        features = [own.split(self.rows) for own in self.features]
-        for number, (start, stop, orders) in enumerate(self.blocks()):
-            for own, filters, out in zip(features, self.filters, orders, strict=True):
-                torch.mm(own[number], filters, out=out)
-            spread = partial(_spread, start, stop, self.each, self.rings, self.edges, mixed, tiles)
-            run_blocks(spread, owned)
-        result = torch.empty(self.count, self.width, dtype=self.mixed.dtype)
+        tiles = np.zeros((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
+        features = _arrays(self.features)
+
+        def channels(first: int, last: int) -> None:
+            """Convolve with the filters of some columns."""
+            own = [filters.view(len(filters), self.rings, self.columns, -1) for filters in self.filters]
+            filters = _arrays([some[:, :, first:last].flatten(1) for some in own])
+            shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
+            _forward(*shared, features, filters, tiles[first:last])
+
+        run_blocks(channels, _shares(self.columns))
+        result = torch.empty(self.count, self.width, dtype=self.features[0].dtype)
         _from_tiles(self.edges.sender, tiles, result.numpy())
         return torch.view_as_complex(result.view(self.count, -1, 2))[:, : self.out_channels].contiguous()
 
     def backward(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the gradients by x, and by the real and imaginary parts of the filters."""
-        mixed = self.mixed.numpy()
         missing = self.width // 2 - self.out_channels
         if missing:
             gradient = torch.cat([gradient, gradient.new_zeros(self.count, missing)], 1)
-        tiles = np.empty((self.columns, self.count, self.lanes), mixed.dtype)
+        tiles = np.empty((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
         _to_tiles(self.edges.sender, floats(gradient), tiles)
 
         by_lifted = torch.empty(len(self.features), *self.x.shape, dtype=self.x.dtype)
         by_features = list(torch.view_as_real(by_lifted).flatten(2))
         if self.one is not None:
             by_features[self.one] = torch.empty_like(self.features[self.one])
-        by_filters = [torch.zeros_like(filters) for filters in self.filters]
-        features = [own.T.split(self.rows, 1) for own in self.features]
-        gradients = [own.split(self.rows) for own in by_features]
-        filters, threads = [own.T for own in self.filters], num_threads()
-        for number, (start, stop, orders) in enumerate(self.blocks()):
-            cuts = [start + part * (stop - start) // threads for part in range(threads + 1)]
-            collect = partial(_collect, start, self.each, self.rings, self.edges, tiles, mixed)
-            run_blocks(collect, list(itertools.pairwise(cuts)))
-            for k, by_mixed in enumerate(orders):
-                torch.mm(by_mixed, filters[k], out=gradients[k][number])
-                by_filters[k].addmm_(features[k][number], by_mixed)
+        features, written = _arrays(self.features), _arrays(by_features)
+        transposed = _arrays([pad(own.T, (0, -len(own) % self.lanes)) for own in self.filters])
+
+        def senders(first: int, last: int) -> list[Tensor]:
+            """Write the gradients by the features of some senders, and return those by the filters."""
+            by_filters = [torch.zeros_like(filters) for filters in self.filters]
+            shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
+            _backward(*shared, features, transposed, tiles, written, _arrays(by_filters), first, last)
+            return by_filters
+
+        parts = run_blocks(senders, _shares(self.count))
+        by_filters = [sum(own[1:], own[0]) for own in zip(*parts, strict=True)]
         by_length = None if self.one is None else by_features[self.one]
         by_x = torch.empty_like(self.x)
         by_x.index_copy_(0, self.senders, lift_backward(self.x, by_lifted, by_length))

@@ -301,6 +301,20 @@ def add_lines(typing: Any, totals: Any, factor: Any, array: Any, index: Any) -> 
 
 
 @intrinsic
+def add_each(typing: Any, totals: Any, factor: Any, lines: Any) -> Any:
+    """``totals`` plus ``factor`` times ``lines``, one by one."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found = []
+        for k in range(len(totals)):
+            total, line = builder.extract_value(args[0], k), builder.extract_value(args[2], k)
+            found.append(_call(builder, "llvm.fmuladd", _spread(builder, total.type, args[1]), line, total))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return totals(totals, factor, lines), generate
+
+
+@intrinsic
 def multiply_lines(typing: Any, lines: Any, array: Any, index: Any, total: Any) -> Any:
     """``total`` plus the sum of ``lines`` times those that follow each other from ``array[index]`` on."""
 

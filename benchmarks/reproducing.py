@@ -197,6 +197,7 @@ def draw(name: str, path: Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
     for row, runs in kept_runs(name).items():
@@ -210,9 +211,11 @@ def draw(name: str, path: Path) -> None:
         panel.grid(alpha=0.3)
     panels[0].set_yscale("log")
     low, high = panels[0].get_ylim()
+    steps = (1, 1.2, 1.5, 2, 3, 5, 7, 8.5) if high < 10 * low else (1, 2, 5) if high < 100 * low else (1,)
+    panels[0].yaxis.set_major_locator(LogLocator(subs=steps))
     panels[0].yaxis.set_major_formatter("{x:g}")
-    panels[0].yaxis.set_minor_formatter("{x:g}" if high < 10 * low else "")
-    panels[1].legend(fontsize=7, loc="lower right")
+    panels[0].yaxis.set_minor_formatter("")
+    panels[1].legend(fontsize=7, loc="best")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

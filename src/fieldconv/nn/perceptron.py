@@ -15,7 +15,7 @@ class Perceptron(nn.Sequential):
 
     A ReLU and dropout leave about a quarter of the numbers, so where a wide linear layer follows the two,
     only these are multiplied, forwards and backwards. Weights, random numbers and results are those of
-    `torch.nn.Sequential`, but for rounding.
+    `torch.nn.Sequential`, but for rounding; hooks of the three layers are then not called.
 
     Shapes
     ------
@@ -33,8 +33,8 @@ class Perceptron(nn.Sequential):
         layers: list[nn.Module] = list(self)
         while layers:
             match layers:
-                case [nn.ReLU() as relu, nn.Dropout() as dropout, nn.Linear() as linear, *rest] if _worth_it(
-                    relu, dropout, linear
+                case [nn.ReLU(), nn.Dropout() as dropout, nn.Linear() as linear, *rest] if _worth_it(
+                    dropout, linear
                 ):
                     keep = torch.empty_like(x).bernoulli_(1 - dropout.p).div_(1 - dropout.p)
                     x = relu_linear(x, keep, linear.weight, linear.bias)
@@ -44,14 +44,12 @@ class Perceptron(nn.Sequential):
         return x
 
 
-def _worth_it(relu: nn.ReLU, dropout: nn.Dropout, linear: nn.Linear) -> bool:
-    """Whether to pass over the zeros before a linear layer; layers that somebody watches are called."""
-    watched = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (relu, dropout, linear))
+def _worth_it(dropout: nn.Dropout, linear: nn.Linear) -> bool:
+    """Whether to pass over the zeros before a linear layer."""
     return (
         dropout.training
         and 0 < dropout.p < 1
         and linear.bias is not None
         and linear.out_features >= WIDE
-        and not watched
         and not torch.is_autocast_enabled(linear.weight.device.type)
     )

@@ -44,8 +44,8 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
 
         return hook
 
-    leaves = [(name, module) for name, module in model.named_modules() if not list(module.children())]
-    handles = [module.register_forward_hook(look(name)) for name, module in leaves]
+    # A layer is done before what it is part of, which is looked at for layers that are not called one by one.
+    handles = [module.register_forward_hook(look(name)) for name, module in model.named_modules() if name]
     try:
         with torch.no_grad():
             model(chunk.surface)

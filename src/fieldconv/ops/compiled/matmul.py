@@ -19,8 +19,12 @@ def _lines() -> int:
     if not HAVE_NUMBA:
         return 1
     chosen = numba.config.CPU_FEATURES  # NUMBA_CPU_FEATURES, if somebody compiles for another processor
-    wide = binding.get_host_cpu_features().get("avx512f", False) if chosen is None else "+avx512f" in chosen
-    return 4 if wide else 1
+    if chosen is not None:
+        return 4 if "+avx512f" in chosen else 1
+    try:
+        return 4 if binding.get_host_cpu_features().get("avx512f", False) else 1
+    except RuntimeError:  # llvmlite does not know such processors
+        return 1
 
 
 TILE = (0,) * _lines()

@@ -5,8 +5,9 @@
 
 FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
 docs/data.md lays them out. On benchmark sets all networks have the same inputs and minutes of training, and
-each the recipe of its own paper, shortened as a whole to what fits into these minutes; SHREC'11 with positions
-has these recipes whole; on creatures all have one recipe. The tables that `fieldconv compare` makes are kept in `benchmarks/results/comparisons`.
+each the recipe of its own paper, shortened as a whole to what fits into these minutes; SHREC'11 on positions
+has these recipes whole, and creatures have one recipe for all. The tables that `fieldconv compare` makes are
+kept in `benchmarks/results/comparisons`.
 """
 
 from __future__ import annotations

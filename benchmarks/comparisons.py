@@ -111,7 +111,8 @@ def table(name: str) -> str:
         first = own[0]
         minutes = np.mean([float(row["training_seconds"]) for row in own]) / 60
         cells += [str(len(own)), first["epochs"], f"{minutes:.1f}", f"{int(first['parameters']):,}"]
-        cells += [f"{float(first['step_seconds']):.2f}", f"{float(first['step_bytes']) / 1e6:.0f}"]
+        step = float(first["step_seconds"])
+        cells += [f"{step:.{3 if step < 0.1 else 2}f}", f"{float(first['step_bytes']) / 1e6:.0f}"]
         cells.append(f"{float(first['preparation_seconds']):.2f}")
         lines.append(f"| `{network}` | {' | '.join(cells)} |")
     return "\n".join([*lines, "", differences(name)])

@@ -1,6 +1,6 @@
 """What each choice is worth, of the recipe `quick` and of what the paper leaves open: one changed at a time.
 
-    python benchmarks/ablations.py FOLDER --shrec11 SHREC11 --faust FAUST   # trains what FOLDER lacks, writes
+    python benchmarks/ablations.py FOLDER --shrec11 SHREC11 --faust FAUST   # trains what FOLDER lacks
     python benchmarks/ablations.py                                          # writes the tables again
 
 Every row is trained by the ordinary command, or by that of `changed_choices.py`, with each seed drawing

@@ -11,6 +11,7 @@ numba may be missing. Every module still imports, and a kernel raises `NumbaMiss
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import time
@@ -142,6 +143,23 @@ def begin(function: Callable[..., Result], *arguments: Any) -> Callable[[], Resu
     if threads <= 1:
         return functools.partial(function, *arguments)
     return _pool(threads).submit(function, *arguments).result
+
+
+def blocks(count: int, size: int) -> list[tuple[int, int]]:
+    """Return the range 0 … count in blocks of a size, for `run_blocks`.
+
+    Examples
+    --------
+    >>> blocks(7, 3)
+    [(0, 3), (3, 6), (6, 7)]
+    """
+    return [(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def shares(count: int) -> list[tuple[int, int]]:
+    """Return the range 0 … count in as many parts as there are threads, for `run_blocks`."""
+    parts = max(min(num_threads(), count), 1)
+    return list(itertools.pairwise(part * count // parts for part in range(parts + 1)))
 
 
 def run_blocks(function: Callable[..., Result], blocks: Sequence[tuple[Any, ...]]) -> list[Result]:

@@ -19,7 +19,6 @@ the same number they are the same.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv._compiled import kernel, run_blocks, shares
 from fieldconv.ops.compiled.direction import floats
 from fieldconv.ops.compiled.edges import Outgoing, outgoing_edges
 from fieldconv.ops.compiled.lift import lift, lift_backward
@@ -274,14 +273,10 @@ def _from_tiles(rows: Any, tiles: Any, features: Any) -> None:
             store(out, (rows[i] * columns + column) * lanes, line)
 
 
-def _shares(count: int) -> list[tuple[int, int]]:
-    """Cut a range into one part for each thread."""
-    parts = max(min(num_threads(), count), 1)
-    return list(itertools.pairwise(part * count // parts for part in range(parts + 1)))
-
-
 def _arrays(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-    return tuple(tensor.contiguous().numpy() for tensor in tensors)
+    """Return what kernels read or write; a copy of what is not contiguous would lose what they write."""
+    assert all(tensor.is_contiguous() for tensor in tensors)
+    return tuple(tensor.numpy() for tensor in tensors)
 
 
 class _Convolution:
@@ -324,11 +319,11 @@ class _Convolution:
         def channels(first: int, last: int) -> None:
             """Convolve with the filters of some columns."""
             own = [filters.view(len(filters), self.rings, self.columns, -1) for filters in self.filters]
-            filters = _arrays([some[:, :, first:last].flatten(1) for some in own])
+            filters = _arrays([some[:, :, first:last].flatten(1).contiguous() for some in own])
             shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
             _forward(*shared, features, filters, tiles[first:last])
 
-        run_blocks(channels, _shares(self.columns))
+        run_blocks(channels, shares(self.columns))
         result = torch.empty(self.count, self.width, dtype=self.features[0].dtype)
         _from_tiles(self.edges.sender, tiles, result.numpy())
         return torch.view_as_complex(result.view(self.count, -1, 2))[:, : self.out_channels].contiguous()
@@ -346,7 +341,7 @@ class _Convolution:
         if self.one is not None:
             by_features[self.one] = torch.empty_like(self.features[self.one])
         features, written = _arrays(self.features), _arrays(by_features)
-        transposed = _arrays([pad(own.T, (0, -len(own) % self.lanes)) for own in self.filters])
+        transposed = _arrays([pad(own.T, (0, -len(own) % self.lanes)).contiguous() for own in self.filters])
 
         def senders(first: int, last: int) -> list[Tensor]:
             """Write the gradients by the features of some senders, and return those by the filters."""
@@ -355,7 +350,7 @@ class _Convolution:
             _backward(*shared, features, transposed, tiles, written, _arrays(by_filters), first, last)
             return by_filters
 
-        parts = run_blocks(senders, _shares(self.count))
+        parts = run_blocks(senders, shares(self.count))
         by_filters = [sum(own[1:], own[0]) for own in zip(*parts, strict=True)]
         by_length = None if self.one is None else by_features[self.one]
         by_x = torch.empty_like(self.x)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv._compiled import kernel, run_blocks
+from fieldconv._compiled import blocks, kernel, run_blocks
 from fieldconv.ops.compiled.direction import directions, floats, smallest
 
 CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
@@ -106,11 +106,6 @@ def _lift_backward(
             out[2 * i + 1] = straight[2 * i + 1] + imag[i] * along[i] + real[i] * across[i]
 
 
-def _blocks(count: int) -> list[tuple[int, int]]:
-    step = 32 * CHUNK
-    return [(start, min(start + step, count)) for start in range(0, count, step)]
-
-
 def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
     """Return Y_m = x ū^m for m = −B … B: (n, C) to (2B+1, n, C).
 
@@ -120,7 +115,9 @@ def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
     source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
     lengths = source[:0] if length is None else length.numpy().reshape(-1)
     tiny = smallest(x)
-    run_blocks(lambda first, last: _lift(first, last, tiny, source, out, lengths), _blocks(x.numel()))
+    run_blocks(
+        lambda first, last: _lift(first, last, tiny, source, out, lengths), blocks(x.numel(), 32 * CHUNK)
+    )
     return y
 
 
@@ -136,6 +133,6 @@ def lift_backward(x: Tensor, gradient: Tensor, by_length: Tensor | None = None) 
     tiny = smallest(x)
     run_blocks(
         lambda first, last: _lift_backward(first, last, tiny, source, incoming, by_lengths, out),
-        _blocks(x.numel()),
+        blocks(x.numel(), 32 * CHUNK),
     )
     return result

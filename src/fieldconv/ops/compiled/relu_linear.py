@@ -6,7 +6,6 @@ each of which stays in the cache while many rows pass; the sums of a row and pan
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv._compiled import blocks, kernel, run_blocks, shares
 from fieldconv.ops.compiled.simd import (
     BYTES,
-    add_lines,
+    add_each,
     load,
     load_each,
     multiply_lines,
@@ -101,7 +100,7 @@ def _multiply(
             sums = load_each(bias, panel * columns, each)
             for e in range(numbers.first[p], numbers.first[p + 1]):
                 row = panel * width + peek(numbers.column, e)
-                sums = add_lines(sums, peek(numbers.value, e), flat, row * columns)
+                sums = add_each(sums, peek(numbers.value, e), load_each(flat, row * columns, each))
             store_each(target, at + p * step, sums)
 
 
@@ -144,12 +143,9 @@ def _by_weights(
                 at = (panel * width + k) * columns
                 sums = load_each(flat, at, each)
                 for e in range(places[block, k], places[block, k + 1]):
-                    sums = add_lines(sums, peek(value, e), source, first + peek(row, e) * step)
+                    lines = load_each(source, first + peek(row, e) * step, each)
+                    sums = add_each(sums, peek(value, e), lines)
                 store_each(flat, at, sums)
-
-
-def _blocks(count: int, rows: int) -> list[tuple[int, int]]:
-    return [(start, min(start + rows, count)) for start in range(0, count, rows)]
 
 
 def _columns(dtype: torch.dtype) -> int:
@@ -191,7 +187,7 @@ def relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor
     padded[: len(bias)] = bias.numpy()
     run_blocks(
         lambda begin, end: _multiply(EACH, numbers, weights, padded, panels, begin, end),
-        _blocks(len(x), ROWS),
+        blocks(len(x), ROWS),
     )
     if panels.last.size:
         rest = len(weight) % panels.columns
@@ -204,23 +200,20 @@ def relu_linear_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by x, the weights and the bias, from that by `relu_linear` of them."""
     numbers, weights, panels = _nonzeros(x, keep), _weight_panels(weight), _panels(gradient.contiguous())
-    by_numbers = torch.zeros(x.shape, dtype=x.dtype)
+    parts, by_numbers = blocks(len(x), SUMMED_ROWS), torch.zeros(x.shape, dtype=x.dtype)
     run_blocks(
         lambda begin, end: _by_numbers(EACH, numbers, weights, panels, by_numbers.numpy(), begin, end),
-        _blocks(len(x), SUMMED_ROWS),
+        parts,
     )
 
-    blocks = _blocks(len(x), SUMMED_ROWS)
-    places = np.empty((len(blocks), x.shape[1] + 1), np.int64)
+    places = np.empty((len(parts), x.shape[1] + 1), np.int64)
     row, value = np.empty_like(numbers.column), np.empty_like(numbers.value)
-    for block, place in zip(blocks, places, strict=True):
-        _find_columns(numbers, *block, place, row, value)
+    for part, place in zip(parts, places, strict=True):
+        _find_columns(numbers, *part, place, row, value)
     by_weights = np.zeros_like(weights)
-    count, threads = len(weights), min(num_threads(), len(weights))
-    cuts = [part * count // threads for part in range(threads + 1)]
     run_blocks(
         lambda begin, end: _by_weights(EACH, places, row, value, panels, by_weights, begin, end),
-        list(itertools.pairwise(cuts)),
+        shares(len(weights)),
     )
     by_weight = torch.from_numpy(by_weights).transpose(1, 2).reshape(-1, x.shape[1])[: len(weight)]
     return by_numbers * keep, by_weight, gradient.sum(0)

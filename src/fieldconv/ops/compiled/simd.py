@@ -286,21 +286,6 @@ def store_each(typing: Any, array: Any, index: Any, lines: Any) -> Any:
 
 
 @intrinsic
-def add_lines(typing: Any, totals: Any, factor: Any, array: Any, index: Any) -> Any:
-    """``totals`` plus ``factor`` times the lines that follow each other from ``array[index]`` on."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        found, (_, factor, values, place) = [], args
-        for k in range(len(totals)):
-            total = builder.extract_value(args[0], k)
-            line = _line_of(context, builder, signature.args[2], values, place, k, total.type)
-            found.append(_call(builder, "llvm.fmuladd", _spread(builder, total.type, factor), line, total))
-        return context.make_tuple(builder, signature.return_type, found)
-
-    return totals(totals, factor, array, types.intp), generate
-
-
-@intrinsic
 def add_each(typing: Any, totals: Any, factor: Any, lines: Any) -> Any:
     """``totals`` plus ``factor`` times ``lines``, one by one."""
 

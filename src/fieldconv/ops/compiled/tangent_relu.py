@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import kernel, run_blocks
+from fieldconv._compiled import blocks, kernel, run_blocks
 from fieldconv.ops.compiled.direction import floats
 from fieldconv.ops.direction import shortest
 
@@ -70,7 +70,7 @@ def _relu_backward(
 
 def _blocks(x: Tensor) -> list[tuple[int, int]]:
     step = max(BLOCK // max(x.shape[1], 1), 1)
-    return [(start, min(start + step, len(x))) for start in range(0, len(x), step)]
+    return blocks(len(x), step)
 
 
 def _rows(x: Tensor) -> NDArray[Any]:
@@ -92,10 +92,10 @@ def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, 
     source, out = _rows(x), _rows(result)
     incoming = _rows(gradient)
     offsets, short = offset.contiguous().numpy(), source.dtype.type(shortest(x))
-    blocks = _blocks(x)
-    sums = np.zeros((len(blocks), len(offset)), source.dtype)  # of each block its own, for any thread
+    parts = _blocks(x)
+    sums = np.zeros((len(parts), len(offset)), source.dtype)  # of each block its own, for any thread
     run_blocks(
         lambda first, last, own: _relu_backward(first, last, short, source, offsets, incoming, out, own),
-        [(*block, own) for block, own in zip(blocks, sums, strict=True)],
+        [(*block, own) for block, own in zip(parts, sums, strict=True)],
     )
     return result, torch.from_numpy(sums.sum(axis=0))

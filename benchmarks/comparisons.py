@@ -43,7 +43,7 @@ class Set:
 
 
 SETS = {
-    "shrec11": Set("shrec11", "--preset quick --recipe own --budget 6 --features hks", ("accuracy",)),
+    "shrec11": Set("shrec11", "--preset quick --recipe own --budget 3 --features hks", ("accuracy",)),
     "positions": Set(
         "shrec11",
         "--preset quick --recipe own --features xyz",
@@ -52,13 +52,13 @@ SETS = {
     ),
     "faust": Set(
         "faust_remeshed",
-        "--preset quick --recipe own --hold-out 70:80 --budget 10 --features hks",
+        "--preset quick --recipe own --hold-out 70:80 --budget 6 --features hks",
         ("within_0.05", "exact", "mean_error"),
         drawn="curves",
     ),
     "humans": Set(
         "shrec19_humans",
-        "--preset quick --recipe own --budget 6 --features hks",
+        "--preset quick --recipe own --budget 4 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
         drawn="curves",
     ),

@@ -82,6 +82,7 @@ STUDIES = {
             "lift to 32 channels": "--lift-channels 32",
             "lift: magnitude and direction joined for each input": "inputs_lifted_apart",
             "lift: two rings instead of four": "two_rings_of_the_lift",
+            "lift: half the support": "lift_sees_half_as_far",
             "offsets β begin at 0": "offsets_begin_at_nothing",
             "ELU in the ECHO block's perceptron": "exponential_units",
             "ECHO values not multiplied by H": "echo_as_it_is",

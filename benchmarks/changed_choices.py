@@ -8,6 +8,7 @@ this process. Surfaces are then prepared anew each time: the cache does not know
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from fieldconv.geometry.mesh import Mesh
 from fieldconv.networks.base import Network
 from fieldconv.networks.fcnet.heads import ClassificationHead, DescriptorHead, LabelHead
 from fieldconv.nn import ECHOBlock, FCResNetBlock, FieldConv, LearnedGradient, TangentLinear
+from fieldconv.nn.initialise import squared_shares
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.ops import gradient_aggregate
 from fieldconv.ops.direction import polar
@@ -79,6 +81,29 @@ def two_rings_of_the_lift() -> None:
         usual(self, *args, **{**options, "rings": 2})
 
     LearnedGradient.__init__ = init  # type: ignore[method-assign]
+
+
+def lift_sees_half_as_far() -> None:
+    """The learned gradient's filters end at ε/2, with as many radii, instead of at ε."""
+    usual_init, usual_forward = LearnedGradient.__init__, LearnedGradient.forward
+
+    def init(self: LearnedGradient, *args: Any, **options: Any) -> None:
+        rings = options["rings"]
+        usual_init(self, *args, **{**options, "rings": 2 * rings})
+        with torch.no_grad():
+            # A quarter of the disc is left, so that means become a quarter: magnitudes begin as before.
+            shares = squared_shares(rings, self.spacing)
+            nn.init.normal_(self.magnitude, std=4 / (self.input_length * math.sqrt(shares)))
+        self.register_buffer("inside", torch.arange(2 * rings)[:, None, None] < rings, persistent=False)
+
+    def forward(self: LearnedGradient, x: Tensor, surface: Any) -> Tensor:
+        with torch.no_grad():  # weights beyond ε/2 never act, so that they may as well be zero
+            self.direction.mul_(self.inside)
+            self.magnitude.mul_(self.inside)
+        return usual_forward(self, x, surface)
+
+    LearnedGradient.__init__ = init  # type: ignore[method-assign]
+    LearnedGradient.forward = forward  # type: ignore[method-assign]
 
 
 def offsets_begin_at_nothing() -> None:
@@ -278,6 +303,7 @@ CHANGES = {
         relu_before_convolutions,
         inputs_lifted_apart,
         two_rings_of_the_lift,
+        lift_sees_half_as_far,
         offsets_begin_at_nothing,
         exponential_units,
         echo_as_it_is,

@@ -15,7 +15,7 @@ from fieldconv.networks.base import NetworkConfig
 from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
 from fieldconv.nn import Perceptron
 from fieldconv.nn.pooling import shape_of_samples
-from fieldconv.surface.settings import EIGENFUNCTIONS
+from fieldconv.surface.settings import EIGENFUNCTIONS, feature_columns
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -88,6 +88,9 @@ class DiffusionNet(ScalarNetwork):
     samples; the integrals ΦᵀMx become sums over samples, weighted by the area that each stands for. They are
     no longer exact for the highest frequencies, so by default every vertex of up to 10,000 is kept.
 
+    Positions, if they are an input, are scaled to unit radius, as the authors do. Operators stay at unit
+    area; the authors have them at unit radius, too, which is another unit of times and of gradients.
+
     Parameters
     ----------
     config : DiffusionNetConfig
@@ -136,6 +139,24 @@ class DiffusionNet(ScalarNetwork):
             for _ in range(config.blocks)
         )
         self.head = nn.Linear(config.width, config.outputs)
+
+    def inputs(self, surface: Surface) -> Tensor:
+        """Return the input features, positions among them with the farthest of each shape at distance 1.
+
+        That is the authors' scale. At unit area positions are about 0.28 long, and learnt far worse.
+        """
+        x = super().inputs(surface)
+        columns = (
+            feature_columns(self.config.features).get("xyz") if self.config.in_channels is None else None
+        )
+        if columns is None:
+            return x
+        shape, shapes = shape_of_samples(surface)
+        distance = torch.linalg.vector_norm(x[:, columns], dim=1)
+        farthest = distance.new_zeros(shapes).scatter_reduce(0, shape, distance, "amax")
+        x = x.clone()
+        x[:, columns] /= torch.where(farthest > 0, farthest, 1.0)[shape, None]
+        return x
 
     def features(self, surface: Surface) -> Tensor:
         """Return (n, width): what the last block puts out."""

@@ -262,6 +262,7 @@ def main() -> None:
     parser.add_argument("--faust", default="FAUST", help="folder of remeshed FAUST")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="to train now")
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=list(STUDIES), help="to train now")
+    parser.add_argument("--rows", nargs="+", help="to train now, by their titles; all by default")
     parser.add_argument("--collect", action="store_true", help="train nothing, take what is done")
     options = parser.parse_args()
     kept = json.loads(RESULT.read_text(encoding="utf-8"))
@@ -269,6 +270,8 @@ def main() -> None:
         for seed in () if options.collect else options.seeds:
             for key in options.studies:
                 for name, changes in STUDIES[key].rows.items():
+                    if options.rows and name not in options.rows:
+                        continue
                     program, words = command(STUDIES[key], changes, seed, options.shrec11, options.faust)
                     train_once(run_folder(options.folder, key, name, seed), words, program)
         kept = collect(options.folder, kept)

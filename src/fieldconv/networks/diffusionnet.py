@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from fieldconv._checked import check_count
 from fieldconv.networks.base import NetworkConfig
-from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
+from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork, at_unit_radius
 from fieldconv.nn import Perceptron
 from fieldconv.nn.pooling import shape_of_samples
 from fieldconv.surface.settings import EIGENFUNCTIONS, feature_columns
@@ -146,16 +146,11 @@ class DiffusionNet(ScalarNetwork):
         That is the authors' scale. At unit area positions are about 0.28 long, and learnt far worse.
         """
         x = super().inputs(surface)
-        columns = (
-            feature_columns(self.config.features).get("xyz") if self.config.in_channels is None else None
-        )
-        if columns is None:
+        if self.config.in_channels is not None or "xyz" not in self.config.features.split("+"):
             return x
-        shape, shapes = shape_of_samples(surface)
-        distance = torch.linalg.vector_norm(x[:, columns], dim=1)
-        farthest = distance.new_zeros(shapes).scatter_reduce(0, shape, distance, "amax")
+        columns = feature_columns(self.config.features)["xyz"]
         x = x.clone()
-        x[:, columns] /= torch.where(farthest > 0, farthest, 1.0)[shape, None]
+        x[:, columns] = at_unit_radius(x[:, columns], surface)
         return x
 
     def features(self, surface: Surface) -> Tensor:

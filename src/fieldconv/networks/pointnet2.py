@@ -17,7 +17,7 @@ from torch_geometric.nn import PointNetConv
 from fieldconv._checked import check_count
 from fieldconv.geometry.sampling import farthest_points
 from fieldconv.networks.base import NetworkConfig
-from fieldconv.networks.scalar import RowNorm, ScalarNetwork
+from fieldconv.networks.scalar import RowNorm, ScalarNetwork, at_unit_radius
 from fieldconv.nn.pooling import shape_of_samples
 from fieldconv.surface.parts import Part, Preparation, Tensors, register_operator, single
 from fieldconv.surface.settings import feature_columns
@@ -163,7 +163,7 @@ class PointNet2(ScalarNetwork):
     def features(self, surface: Surface) -> Tensor:
         """Return (n, 2 width) features of points; for "classification" (shapes, 16 width) of shapes."""
         shape, shapes = shape_of_samples(surface)
-        place, more = self._inputs(surface, shape, shapes)
+        place, more = self._inputs(surface)
         one, two = Level(surface.ball1_index), Level(surface.ball2_index)
         x1 = self.first((more, None), (place, place[one.centres]), one.edges)
         near = torch.stack([torch.searchsorted(one.centres, two.edges[0]), two.edges[1]])
@@ -185,16 +185,12 @@ class PointNet2(ScalarNetwork):
         """Return the features as they are: they are those of shapes already."""
         return features
 
-    def _inputs(self, surface: Surface, shape: Tensor, shapes: int) -> tuple[Tensor, Tensor | None]:
+    def _inputs(self, surface: Surface) -> tuple[Tensor, Tensor | None]:
         """Positions (n, 3), scaled to the unit sphere, and other features, if any."""
         x, columns = self.inputs(surface), feature_columns(self.config.features)
         place = x[:, columns["xyz"]]
         others = [x[:, own] for name, own in columns.items() if name != "xyz"]
-        size = torch.segment_reduce(
-            place.square().sum(1), "max", lengths=torch.bincount(shape, minlength=shapes)
-        ).sqrt()
-        place = place / torch.where(size > 0, size, 1.0)[shape, None]
-        return place, torch.cat(others, 1) if others else None
+        return at_unit_radius(place, surface), torch.cat(others, 1) if others else None
 
 
 class Level:

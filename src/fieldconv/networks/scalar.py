@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.networks.base import Network, NetworkConfig
-from fieldconv.nn.pooling import mean_per_shape
+from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -70,6 +70,22 @@ class ScalarNetwork(Network):
     def descriptors(self, surface: Surface) -> Tensor:
         """Return (n, d), or (d,) of a shape: the outputs of "descriptors", else what the head receives."""
         return self.with_descriptors(surface)[1]
+
+
+def at_unit_radius(positions: Tensor, surface: Surface) -> Tensor:
+    """Return positions (n, 3), scaled so that the farthest of each shape has distance 1 from the origin.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> one_shape = SimpleNamespace(area=torch.ones(2))
+    >>> at_unit_radius(torch.tensor([[0.0, 0.0, 0.2], [0.3, 0.4, 0.0]]), one_shape).norm(dim=1)
+    tensor([0.4000, 1.0000])
+    """
+    shape, shapes = shape_of_samples(surface)
+    distance = torch.linalg.vector_norm(positions, dim=1)
+    radius = distance.new_zeros(shapes).scatter_reduce(0, shape, distance, "amax")
+    return positions / torch.where(radius > 0, radius, 1.0)[shape, None]
 
 
 class RowNorm(nn.BatchNorm1d):

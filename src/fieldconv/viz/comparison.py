@@ -188,11 +188,8 @@ def write_curves(networks: Sequence[Compared], folder: str | Path) -> list[Path]
     drawn, texts = _drawn(networks), _texts(networks)
     if not drawn:
         return []
-    shares = all(np.nanmin(rows[:, 1]) >= 0 and np.nanmax(rows[:, 1]) <= 1 for rows in drawn.values())
     figure = figures.lines(
-        {name: tuple(rows.T) for name, rows in drawn.items()},
-        **texts.axes,
-        limits=(None, (0.0, 1.01) if shares else None),
+        {name: tuple(rows.T) for name, rows in drawn.items()}, **texts.axes, limits=(None, _range(drawn))
     )
     return list(figures.save_figure(figure, Path(folder) / "curves"))
 
@@ -203,9 +200,21 @@ def write_training(networks: Sequence[Compared], folder: str | Path) -> list[Pat
     key = next((key for key in ("score", "loss") if all(_logged(log, key) for log in logs)), None)
     if key is None:
         return []
-    drawn = {network.name: tuple(network.over_epochs(key).T) for network in networks}
-    figure = figures.lines(drawn, x="epoch", y=f"training {key}", percent=key == "score")
+    drawn = {network.name: network.over_epochs(key) for network in networks}
+    figure = figures.lines(
+        {name: tuple(rows.T) for name, rows in drawn.items()},
+        x="epoch",
+        y=f"training {key}",
+        percent=key == "score",
+        limits=(None, _range(drawn) if key == "score" else None),
+    )
     return list(figures.save_figure(figure, Path(folder) / "training"))
+
+
+def _range(drawn: Mapping[str, Floats]) -> tuple[float, float] | None:
+    """The range of y: 0 to 1 if all curves are shares, which a band of deviations may leave; else any."""
+    shares = all(np.nanmin(rows[:, 1]) >= 0 and np.nanmax(rows[:, 1]) <= 1 for rows in drawn.values())
+    return (0.0, 1.01) if shares else None
 
 
 def _logged(log: Mapping[str, Floats], key: str) -> bool:

@@ -50,6 +50,12 @@ SETS = {
         ("accuracy",),
         ("fcnet", "hsn", "diffusionnet"),
     ),
+    "others": Set(
+        "shrec11",
+        "--preset quick --recipe own --features xyz",
+        ("accuracy",),
+        ("fcnet", "gathering", "deltaconv", "gemcnn"),
+    ),
     "faust": Set(
         "faust_remeshed",
         "--preset quick --recipe own --hold-out 70:80 --budget 6 --features hks",
@@ -58,7 +64,7 @@ SETS = {
     ),
     "humans": Set(
         "shrec19_humans",
-        "--preset quick --recipe own --budget 4 --features hks",
+        "--preset quick --recipe own --budget 6 --samples 1024 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
         drawn="curves",
     ),

@@ -64,7 +64,7 @@ SETS = {
     ),
     "humans": Set(
         "shrec19_humans",
-        "--preset quick --recipe own --budget 6 --samples 1024 --features hks",
+        "--preset quick --recipe own --budget 6 --samples 2048 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
         drawn="curves",
     ),

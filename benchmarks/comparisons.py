@@ -73,6 +73,12 @@ SETS = {
         "--preset quick --recipe own --hold-out *SCAPE* --budget 10 --features hks",
         ("accuracy", "mean_iou"),
     ),
+    "bodies-positions": Set(
+        "human_seg",
+        "--preset quick --recipe own --hold-out *SCAPE* --budget 20 --features xyz",
+        ("accuracy", "mean_iou"),
+        ("pointnet2", "mdgcnn"),
+    ),
     "creatures": Set(
         None,
         "--preset quick --task segmentation --meshes 30 --vertices 500 --species biped quadruped lizard "
@@ -105,7 +111,7 @@ def read(name: str, table: str) -> list[dict[str, str]]:
 
 
 def table(name: str) -> str:
-    """One line for each network, the best first, then how FCNet differs from the others."""
+    """One line for each network, the best first, then how the first of the set differs from the others."""
     chosen, rows = SETS[name], read(name, "runs.csv")
     metrics = [key for key in chosen.metrics if key in rows[0]]
     titles = [f"{key.replace('_', ' ')}{' × 100' if 'error' in key else ', %'}" for key in metrics]
@@ -132,18 +138,18 @@ def spread(values: Sequence[float]) -> str:
 
 
 def differences(name: str) -> str:
-    """A sentence: how FCNet differs from each other network on the shapes, and how likely chance makes it."""
-    rows = read(name, "differences.csv")
+    """A sentence: how the first network differs from each other one, and how likely chance makes it."""
+    rows, first = read(name, "differences.csv"), SETS[name].networks[0]
     found = []
     for row in rows:
-        sign = 1 if row["network"] == NETWORKS[0] else -1
+        sign = 1 if row["network"] == first else -1
         other = row["other" if sign > 0 else "network"]
-        if NETWORKS[0] in (row["network"], row["other"]):
+        if first in (row["network"], row["other"]):
             points = 100 * sign * float(row["mean_difference"])
             found.append(f"{points:+.1f} points to `{other}` (p {chance(row)})")
     corrected = f", chances corrected for all {len(rows)} pairs of networks" if len(rows) > 1 else ""
     return (
-        f"`{NETWORKS[0]}`, mean difference over {rows[0]['shapes']} test shapes or pairs{corrected}: "
+        f"`{first}`, mean difference over {rows[0]['shapes']} test shapes or pairs{corrected}: "
         f"{', '.join(found)}."
     )
 

@@ -46,13 +46,13 @@ SETS = {
     "shrec11": Set("shrec11", "--preset quick --recipe own --budget 3 --features hks", ("accuracy",)),
     "positions": Set(
         "shrec11",
-        "--preset quick --recipe own --features xyz",
+        "--preset reproduce --recipe own --features xyz",
         ("accuracy",),
         ("fcnet", "hsn", "diffusionnet"),
     ),
     "others": Set(
         "shrec11",
-        "--preset quick --recipe own --features xyz",
+        "--preset reproduce --recipe own --features xyz",
         ("accuracy",),
         ("fcnet", "gathering", "deltaconv", "gemcnn"),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from scipy import stats
 
 import fieldconv as fc
+from fieldconv.cli import main
 from fieldconv.training.comparison.plan import plan_runs, with_epochs
+from fieldconv.training.comparison.progress import ComparisonProgress
 from fieldconv.training.comparison.results import differences_of
 from fieldconv.training.comparison.run import Comparison
 from fieldconv.training.comparison.significance import holm, paired_test
@@ -196,6 +199,97 @@ def test_goes_on_where_it_stopped(found: Comparison, folder: Path) -> None:
     assert after["metrics"] == before["metrics"]
     assert (folder / "diffusionnet-seed-0" / "state.safetensors").stat().st_mtime_ns == stamp
     assert again.differences == found.differences
+
+
+def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after one epoch of two and called again, a run ends as one that was never stopped."""
+    from fieldconv.training.comparison import run as module
+
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    fc.compare(["diffusionnet"], out=whole, seeds=1, epochs=2, **SMALL)
+
+    def stop(progress: Any, before: float, epoch_seconds: float, row: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_show_epoch", stop)
+        with pytest.raises(KeyboardInterrupt):
+            fc.compare(["diffusionnet"], out=cut, seeds=1, epochs=2, **SMALL)
+    run = Path("diffusionnet-seed-0")
+    assert len(rows(cut / run / "metrics.csv")) == 1
+    assert not (cut / run / "evaluation").exists()
+    fc.compare(["diffusionnet"], out=cut, seeds=1, epochs=2, **SMALL)
+    losses = [[row["loss"] for row in rows(out / run / "metrics.csv")] for out in (whole, cut)]
+    assert losses[0] == losses[1]
+    numbers = [
+        json.loads((out / run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"]
+        for out in (whole, cut)
+    ]
+    assert numbers[0] == numbers[1]
+
+
+def test_a_run_that_fails_is_named_and_the_others_go_on(
+    found: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fieldconv.training.comparison import run as module
+    from fieldconv.training.diagnose import TrainingError
+
+    train = module.train_from
+
+    def fails(settings: Any, folder: Path, **options: Any) -> Any:
+        if folder.name == "pointnet2-seed-0":
+            raise TrainingError("the loss became nan at step 3")
+        return train(settings, folder, **options)
+
+    monkeypatch.setattr(module, "train_from", fails)
+    words = ["--preset", "tiny", "--meshes", "4", "--vertices", "250", "--epochs", "1", "--seeds", "1"]
+    code = main(["compare", "--networks", "pointnet2, diffusionnet", *words, "--out", str(tmp_path)])
+    shown = capsys.readouterr()
+    assert code == 1
+    assert "pointnet2-seed-0 failed: the loss became nan at step 3" in shown.err
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "pointnet2-seed-0" in page
+    assert "the loss became nan at step 3" in page
+    [row] = rows(tmp_path / "runs.csv")
+    assert row["network"] == "diffusionnet"
+    alike = next(network for network in found.networks if network.name == "diffusionnet").runs[0]
+    assert float(row["accuracy"]) == alike.metrics["accuracy"]  # as in a comparison where nothing fails
+
+
+def test_command_says_what_it_does_and_what_it_found(
+    found: Comparison, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is no terminal: a line for each run that is trained, none for those that are done."""
+    words = ["--preset", "tiny", "--meshes", "4", "--vertices", "250", "--epochs", "1", "--seeds", "2"]
+    command = ["compare", "--networks", ",".join(NETWORKS), *words, "--out", str(folder)]
+    evaluation = folder / "diffusionnet-seed-1" / "evaluation"
+    evaluation.rename(folder / "away")
+    try:
+        assert main(command) == 0
+    finally:
+        shutil.rmtree(evaluation, ignore_errors=True)
+        (folder / "away").rename(evaluation)
+    shown = capsys.readouterr()
+    told = [line for line in shown.err.splitlines() if line.startswith("run ")]
+    assert len(told) == 1
+    assert told[0].startswith("run 4/4: diffusionnet, seed 1, 1 epoch; about ")
+    assert all(network.text("accuracy").split()[0] in shown.out for network in found.networks)
+    assert str(found.page) in shown.out
+
+
+def test_progress_counts_expected_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = plan_runs("segmentation", ["fcnet"], seeds=2, changes={"epochs": 3})
+    said: list[str] = []
+    monkeypatch.setattr(ComparisonProgress, "say", lambda self, text: said.append(text))
+    with ComparisonProgress(2) as progress:
+        progress.expect(2 * 3 * 10.0)
+        assert progress.begin(1, runs[0]) == 0
+        progress.reached(30.0)
+        assert progress.begin(2, runs[1]) == 30
+    assert said == [
+        "run 1/2: fcnet, seed 0, 3 epochs; about 1 min 0 s left in all",
+        "run 2/2: fcnet, seed 1, 3 epochs; about 30 s left in all",
+    ]
 
 
 def test_other_settings_need_another_folder(found: Comparison, folder: Path) -> None:

@@ -7,6 +7,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from fieldconv._duration import duration
+from fieldconv.geometry.meshcheck import counted
 from fieldconv.training.comparison.plan import PlannedRun
 
 
@@ -25,7 +27,7 @@ class ComparisonProgress:
         self.runs = runs
         self.console = Console(stderr=True, quiet=quiet)
         self._live: Progress | None = None
-        self._own = 0.0
+        self._all = self._done = 0.0
         if self.console.is_terminal and not quiet:
             self._live = Progress(
                 TextColumn("{task.description}"),
@@ -50,20 +52,23 @@ class ComparisonProgress:
 
     def expect(self, seconds: float) -> None:
         """Say how long all runs together will take."""
+        self._all = seconds
         if self._live is not None:
             self._live.update(self._bar, total=seconds)
 
     def begin(self, number: int, run: PlannedRun) -> float:
-        """Say which run comes; return how many expected seconds were done before it."""
+        """Say which run is trained now; return how many expected seconds were done before it."""
+        text = f"run {number}/{self.runs}: {run.network}, seed {run.seed}"
         if self._live is not None:
-            self._live.update(
-                self._bar, description=f"run {number}/{self.runs}: {run.network}, seed {run.seed}"
-            )
-        return self._own
+            self._live.update(self._bar, description=text)
+        else:
+            epochs = counted(run.settings.training.epochs, "epoch")
+            self.say(f"{text}, {epochs}; about {duration(self._all - self._done)} left in all")
+        return self._done
 
     def reached(self, seconds: float) -> None:
         """Say how many of the expected seconds are done."""
-        self._own = seconds
+        self._done = seconds
         if self._live is not None:
             self._live.update(self._bar, completed=seconds)
 

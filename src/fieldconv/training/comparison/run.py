@@ -144,13 +144,14 @@ def _run_all(
     """Train and measure what is not done yet; return what failed."""
     failed: dict[str, str] = {}
     progress.expect(sum(run.settings.training.epochs * expected[run.network] for run in planned))
+    after = 0.0
     for number, run in enumerate(planned, start=1):
         folder, epoch_seconds = out / run.folder, expected[run.network]
-        every = run.settings.training.epochs
+        after += run.settings.training.epochs * epoch_seconds
         if (folder / FILE).is_file():
             _check_same(run, folder)
-        before = progress.begin(number, run)
         if not (folder / EVALUATION / NUMBERS).is_file():
+            before = progress.begin(number, run)
             try:
                 model = train_from(
                     run.settings,
@@ -168,7 +169,7 @@ def _run_all(
                 known = {metric.key: metric for metric in task_named(run.settings.task).metrics}
                 metric = metric_of(main, known)
                 progress.say(f"{run.folder}: {metric.label} {metric.text(value)}")
-        progress.reached(before + every * epoch_seconds)
+        progress.reached(after)
     return failed
 
 

@@ -107,6 +107,12 @@ def test_diffusionnet_is_as_wide_as_its_paper_has_it_for_classes_of_vertices(pre
     assert run.settings.network.width == width  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("preset", ["paper", "reproduce"])
+def test_hsn_sees_as_far_as_its_authors_have_it_on_bodies(preset: str) -> None:
+    runs = plan_runs("correspondence", ["hsn", "fcnet"], seeds=1, preset=preset)
+    assert [run.settings.network.radius for run in runs] == [0.07, 0.05]  # type: ignore[attr-defined]
+
+
 def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
     runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radius": 0.3})
     assert runs[0].settings.network.radius == 0.3  # type: ignore[attr-defined]

@@ -157,7 +157,8 @@ class HSNConfig(NetworkConfig):
     Parameters
     ----------
     radius : float
-        Geodesic radius ε of the filters' support at unit area; twice as large after pooling.
+        Geodesic radius ε of the filters' support at unit area, 0.2 in the paper and 0.07 for
+        correspondence; twice as large after pooling.
     solver : "local" or "heat"
         Geodesic solver, see `SurfaceSettings`.
     width : int

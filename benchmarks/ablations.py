@@ -89,6 +89,8 @@ STUDIES = {
             "ECHO votes by magnitude": "--echo-votes magnitude",
             "origin half way between the ends": "origin_between_the_ends",
             "rings of equal area": "--spacing equal_area",
+            "rings from the centre": "rings_from_the_centre",
+            "positions scaled for each shape": "--input-scale unit",
             "vector heat discs": "--solver heat",
             "no decay of weights": "--weight-decay 0",
             "best epoch on a tenth of the training set": "--validation 0.1",

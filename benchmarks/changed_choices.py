@@ -34,6 +34,7 @@ from fieldconv.nn import ECHOBlock, FCResNetBlock, FieldConv, LearnedGradient, T
 from fieldconv.nn.initialise import squared_shares
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.ops import gradient_aggregate
+from fieldconv.ops import rings as rings_module
 from fieldconv.ops.direction import polar
 from fieldconv.surface import Surface
 from fieldconv.surface.cache import FOLDER
@@ -104,6 +105,15 @@ def lift_sees_half_as_far() -> None:
 
     LearnedGradient.__init__ = init  # type: ignore[method-assign]
     LearnedGradient.forward = forward  # type: ignore[method-assign]
+
+
+def rings_from_the_centre() -> None:
+    """The first of N evenly spaced radii is 0 instead of ε/N."""
+
+    def radii(rings: int, spacing: str = "linear") -> Tensor:
+        return torch.linspace(0, 1, rings, dtype=torch.float64)
+
+    rings_module.ring_radii = radii  # type: ignore[assignment]
 
 
 def offsets_begin_at_nothing() -> None:
@@ -304,6 +314,7 @@ CHANGES = {
         inputs_lifted_apart,
         two_rings_of_the_lift,
         lift_sees_half_as_far,
+        rings_from_the_centre,
         offsets_begin_at_nothing,
         exponential_units,
         echo_as_it_is,

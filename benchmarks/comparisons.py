@@ -149,7 +149,7 @@ def differences(name: str) -> str:
             found.append(f"{points:+.1f} points to `{other}` (p {chance(row)})")
     corrected = f", chances corrected for all {len(rows)} pairs of networks" if len(rows) > 1 else ""
     return (
-        f"`{first}`, mean difference over {rows[0]['shapes']} test shapes or pairs{corrected}: "
+        f"`{first}`, mean difference over {rows[0]['shapes']} distinct test shapes or pairs{corrected}: "
         f"{', '.join(found)}."
     )
 

@@ -77,7 +77,7 @@ SETS = {
         "human_seg",
         "--preset quick --recipe own --hold-out *SCAPE* --budget 20 --features xyz",
         ("accuracy", "mean_iou"),
-        ("pointnet2", "mdgcnn"),
+        ("pointnet2",),
     ),
     "creatures": Set(
         None,
@@ -127,7 +127,7 @@ def table(name: str) -> str:
         cells += [f"{step:.{3 if step < 0.1 else 2}f}", f"{float(first['step_bytes']) / 1e6:.0f}"]
         cells.append(f"{float(first['preparation_seconds']):.2f}")
         lines.append(f"| `{network}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", differences(name)])
+    return "\n".join([*lines, "", differences(name)] if read(name, "differences.csv") else lines)
 
 
 def spread(values: Sequence[float]) -> str:

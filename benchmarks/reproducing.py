@@ -123,10 +123,9 @@ EARLIER = {  # measured with an earlier version, see the page
 TITLES = {**{row: title for row, (title, _) in ROWS.items()}, **EARLIER}
 DRAWN = {  # colour of each row
     "paper": "#c1272d",
-    "paper-exact-discs": "#c1272d",
+    "paper-exact-discs": "#e08214",
     "paper-slow": "#7a3b8f",
-    "first-weights": "#d98c2b",
-    "reproduce-scaled-plain": "#5b8c3a",
+    "paper-schedule": "#1b9e77",
     "reproduce": "#1f5fa8",
     "reproduce-no-limit": "#5b8c3a",
     "quick": "#444444",
@@ -153,7 +152,7 @@ def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
     del result["log"]
     with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
         epochs = list(csv.DictReader(file))
-    result |= {key: [round(float(row[key] or "nan"), 4) for row in epochs] for key in ("loss", "score")}
+    result |= {key: [float(f"{float(row[key] or 'nan'):.4g}") for row in epochs] for key in ("loss", "score")}
     with atomic_path(kept) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

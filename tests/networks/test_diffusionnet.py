@@ -7,7 +7,6 @@ import pytest
 import torch
 from scipy.linalg import expm
 from scipy.spatial import ConvexHull
-from torch_geometric.data import Batch
 
 import shapes
 from fieldconv.geometry.mesh import Mesh
@@ -83,26 +82,6 @@ def test_gradient_features_are_those_of_the_equation() -> None:
     matrix = torch.complex(*block.turn.detach())  # type: ignore[union-attr]
     found = block.gradient_features(z.real, z.imag).detach()
     torch.testing.assert_close(found, torch.tanh((z.conj() * (z @ matrix)).real))
-
-
-def test_positions_reach_to_distance_one_on_each_shape() -> None:
-    small, long = (Surface.from_mesh(mesh, features="rim+xyz") for mesh in (ball(), ball(40, 1)))
-    long.x[:, 1] *= 3
-    both = Batch.from_data_list([small, long])
-    net = DiffusionNet.for_task("segmentation", classes=5, preset="tiny", features="rim+xyz")
-    found = net.inputs(both)
-    for own, surface in zip(found.split([60, 40]), (small, long), strict=True):
-        radius = max(float(np.linalg.norm(row)) for row in surface.x[:, 1:].numpy())
-        torch.testing.assert_close(own[:, 1:], surface.x[:, 1:] / radius)
-        torch.testing.assert_close(own[:, :1], surface.x[:, :1])
-
-
-def test_inputs_that_are_no_positions_stay_as_they_are() -> None:
-    surface = Surface.from_mesh(ball(), features="hks")
-    net = DiffusionNet.for_task("segmentation", classes=5, preset="tiny", features="hks")
-    assert torch.equal(net.inputs(surface), surface.x)
-    own = Surface.from_mesh(ball(), features=np.ones((60, 3)))
-    assert torch.equal(DiffusionNet.for_task("segmentation", classes=5, in_channels=3).inputs(own), own.x)
 
 
 @pytest.mark.parametrize("task", ["classification", "segmentation"])

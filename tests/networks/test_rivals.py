@@ -151,3 +151,23 @@ def test_says_which_heads_it_has(name: str) -> None:
     if "vectors" not in kind.heads:  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match=f"{name} has no head 'vectors'"):
             kind(kind.Config(head="vectors"))
+
+
+@pytest.mark.parametrize("name", ["deltaconv", "diffusionnet"])
+def test_positions_reach_to_distance_one_on_each_shape(name: str) -> None:
+    small, long = (Surface.from_mesh(bumpy(k), features="rim+xyz") for k in (1, 2))
+    long.x[:, 1] *= 3
+    found = tiny(name, features="rim+xyz").inputs(Batch.from_data_list([small, long]))
+    for own, surface in zip(found.split([len(small.x), len(long.x)]), (small, long), strict=True):
+        radius = max(float(np.linalg.norm(row)) for row in surface.x[:, 1:].numpy())
+        torch.testing.assert_close(own[:, 1:], surface.x[:, 1:] / radius)
+        torch.testing.assert_close(own[:, :1], surface.x[:, :1])
+
+
+@pytest.mark.parametrize("name", ["deltaconv", "diffusionnet"])
+def test_inputs_that_are_no_positions_stay_as_they_are(name: str) -> None:
+    surface = Surface.from_mesh(bumpy(), features="hks")
+    assert torch.equal(tiny(name, features="hks").inputs(surface), surface.x)
+    own = Surface.from_mesh(bumpy(), features=np.ones((len(surface.x), 3)))
+    net = network_named(name).for_task("segmentation", classes=5, preset="tiny", in_channels=3)
+    assert torch.equal(net.inputs(own), own.x)

@@ -93,6 +93,7 @@ class DeltaConvNet(ScalarNetwork):
 
     Operators are those of the paper: polynomials fitted to the 20 nearest samples in space, whatever the
     triangles, divided by their largest row sum. So samples of a mesh are its home: 1024 by default.
+    Positions, if they are an input, are scaled to unit radius, as the authors do.
 
     Parameters
     ----------
@@ -142,6 +143,7 @@ class DeltaConvNet(ScalarNetwork):
         }
     }
     heads = ("labels", "classification", "descriptors", "vectors")
+    unit_radius = True  # the authors' scale
     config: DeltaConvConfig
 
     def __init__(self, config: DeltaConvConfig) -> None:

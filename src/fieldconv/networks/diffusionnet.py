@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from fieldconv._checked import check_count
 from fieldconv.networks.base import NetworkConfig
-from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork, at_unit_radius
+from fieldconv.networks.scalar import EVERY_VERTEX, ScalarNetwork
 from fieldconv.nn import Perceptron
 from fieldconv.nn.pooling import shape_of_samples
-from fieldconv.surface.settings import EIGENFUNCTIONS, feature_columns
+from fieldconv.surface.settings import EIGENFUNCTIONS
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -126,6 +126,7 @@ class DiffusionNet(ScalarNetwork):
         "average": None,
     }
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classification": {"label_smoothing": 0.2}}
+    unit_radius = True  # the authors' scale; at unit area positions are about 0.28 long, and learnt far worse
     config: DiffusionNetConfig
 
     def __init__(self, config: DiffusionNetConfig) -> None:
@@ -139,19 +140,6 @@ class DiffusionNet(ScalarNetwork):
             for _ in range(config.blocks)
         )
         self.head = nn.Linear(config.width, config.outputs)
-
-    def inputs(self, surface: Surface) -> Tensor:
-        """Return the input features, positions among them with the farthest of each shape at distance 1.
-
-        That is the authors' scale. At unit area positions are about 0.28 long, and learnt far worse.
-        """
-        x = super().inputs(surface)
-        if self.config.in_channels is not None or "xyz" not in self.config.features.split("+"):
-            return x
-        columns = feature_columns(self.config.features)["xyz"]
-        x = x.clone()
-        x[:, columns] = at_unit_radius(x[:, columns], surface)
-        return x
 
     def features(self, surface: Surface) -> Tensor:
         """Return (n, width): what the last block puts out."""

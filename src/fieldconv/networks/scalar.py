@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from fieldconv.networks.base import Network, NetworkConfig
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
+from fieldconv.surface.settings import feature_columns
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -35,6 +36,8 @@ class ScalarNetwork(Network):
 
     heads: ClassVar[tuple[str, ...]] = ("labels", "classification", "descriptors")
     """The heads it can have."""
+    unit_radius: ClassVar[bool] = False
+    """Whether positions, if they are an input, are scaled to put the farthest of each shape at distance 1."""
     head: nn.Module
 
     def __init__(self, config: NetworkConfig) -> None:
@@ -44,6 +47,16 @@ class ScalarNetwork(Network):
                 f"{self.name} has no head {config.head!r}, only {', '.join(self.heads)}; "
                 "choose another network for this task"
             )
+
+    def inputs(self, surface: Surface) -> Tensor:
+        """Return the input features of a surface, with positions at unit radius if the network says so."""
+        x, config = super().inputs(surface), self.config
+        if not self.unit_radius or config.in_channels is not None or "xyz" not in config.features.split("+"):
+            return x
+        columns = feature_columns(config.features)["xyz"]
+        x = x.clone()
+        x[:, columns] = at_unit_radius(x[:, columns], surface)
+        return x
 
     def features(self, surface: Surface) -> Tensor:
         """Return (n, d) features of the samples."""

@@ -129,7 +129,7 @@ DRAWN = {  # colour of each row
     "reproduce": "#1f5fa8",
     "reproduce-no-limit": "#5b8c3a",
     "quick": "#444444",
-    "quick-no-limit": "#d98c2b",
+    "quick-no-limit": "#c51b7d",
 }
 FIGURES = {
     "shrec11": "reproducing.png",

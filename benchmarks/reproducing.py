@@ -97,7 +97,7 @@ ROWS = {
     "paper-vector-votes": ("… ECHO votes are transported vectors", "--preset paper --echo-votes vector"),
     "paper-slow": ("… Adam held at 0.001", "--preset paper --learning-rate 0.001"),
     "paper-batch": ("… four shapes a step", "--preset paper --batch 4"),
-    "paper-schedule": ("… one cycle to 0.005, clipped, averaged", f"--preset paper {SCHEDULE}"),
+    "paper-schedule": ("… AdamW, one cycle to 0.005, clipped, averaged", f"--preset paper {SCHEDULE}"),
     "paper-schedule-smoothed": (
         "… the same, and label smoothing 0.2",
         f"--preset paper {SCHEDULE} --label-smoothing 0.2",

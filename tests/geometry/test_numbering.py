@@ -65,25 +65,71 @@ def test_the_order_follows_positions_that_differ_by_rounding_and_far_outliers() 
     )
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_closed_parts_are_turned_outward_whatever_was_turned(share: float) -> None:
-    vertices, faces = shapes.torus(1.0, 0.4, 12, 8)
-    turned = np.random.default_rng(0).random(len(faces)) < share
-    found = by_position(Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)))
-    np.testing.assert_array_equal(found.mesh.faces, by_position(Mesh(vertices, faces)).mesh.faces)
-    assert found.turned == turned.sum()
+def touching() -> shapes.Shape:
+    """Two tetrahedra that share one vertex: two closed parts, joined by no edge."""
+    corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], float)
+    faces = np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    other = np.where(faces, faces + 3, 0)[:, ::-1]
+    return np.concatenate([corners, 2 - corners[1:]]), np.concatenate([faces, other])
+
+
+def nested() -> shapes.Shape:
+    """A small sphere within a large one, both facing away from the centre, and a square beside them."""
+    vertices, faces = shapes.icosphere(1)
+    grid = shapes.grid(3, 3)
+    return (
+        np.concatenate([vertices, 3 * vertices, grid[0] + 10]),
+        np.concatenate([faces, faces + len(vertices), grid[1] + 2 * len(vertices)]),
+    )
+
+
+CLOSED = {
+    "torus": shapes.torus(1.0, 0.4, 12, 8),
+    "box": shapes.box(3),
+    "touching": touching(),
+    "nested": nested(),
+}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_parts_are_turned_outward_whatever_was_turned(name: str, share: float) -> None:
+    vertices, faces = CLOSED[name]
+    closed = (vertices[faces] < 9).all(axis=(1, 2))  # all but the square
+    expected = by_position(Mesh(vertices + 7, faces))
+    a, b, c = expected.mesh.vertices[expected.mesh.faces].transpose(1, 0, 2)
+    assert (a * np.cross(b, c)).sum() > 0
+    for seed in range(3):
+        turned = closed & (np.random.default_rng(seed).random(len(faces)) < share)
+        found = by_position(Mesh(vertices + 7, np.where(turned[:, None], faces[:, ::-1], faces)))
+        np.testing.assert_array_equal(found.mesh.faces, expected.mesh.faces)
+        assert found.turned == turned.sum()
+
+
+def test_parts_are_turned_each_by_itself() -> None:
+    """One of two bodies inside out, whether they lie apart or touch in a vertex or within each other."""
+    for vertices, faces in (touching(), nested()):
+        expected = by_position(Mesh(vertices, faces)).mesh.faces
+        half = np.arange(len(faces)) < (4 if len(faces) == 8 else 80)
+        for turned in (half, ~half & (np.arange(len(faces)) < 160)):
+            found = by_position(Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)))
+            np.testing.assert_array_equal(found.mesh.faces, expected)
+            assert found.turned == turned.sum()
+            around = np.zeros(len(vertices), bool)
+            around[np.setdiff1d(faces[turned], faces[~turned])] = True
+            np.testing.assert_array_equal(found.mirrored, around)
 
 
 def test_open_parts_turn_as_few_faces_as_possible_and_others_stay() -> None:
     vertices, faces = shapes.grid(8, 8)
-    inward = shapes.icosphere(1)
-    faces = np.concatenate([faces, inward[1][:, ::-1] + len(vertices)])
-    mesh = Mesh(np.concatenate([vertices, inward[0] + 20]), faces)
-    assert by_position(mesh).turned == 0  # a hollow may be meant
+    sphere = shapes.icosphere(1)
+    faces = np.concatenate([faces[:, ::-1], sphere[1][:, ::-1] + len(vertices)])
+    mesh = Mesh(np.concatenate([vertices, sphere[0] + 20]), faces)
+    assert by_position(mesh).turned == len(sphere[1])  # which encloses something; the grid stays as it is
     some = faces.copy()
     some[:5] = some[:5, ::-1]
     found = by_position(Mesh(mesh.vertices, some))
-    assert found.turned == 5
+    assert found.turned == 5 + len(sphere[1])
     np.testing.assert_array_equal(found.mesh.faces, by_position(mesh).mesh.faces)
 
 

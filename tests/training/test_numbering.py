@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -76,6 +78,54 @@ def test_turned_faces_change_no_label_and_are_said(model: FCNet, name: str) -> N
     assert found.labels is not None
     assert (found.labels == expected).mean() >= 0.999
     assert f"turned over {turned.sum()} faces to agree with neighbours" in str(found.input)
+
+
+@pytest.mark.parametrize("name", ["torus", "box"])
+def test_a_closed_body_inside_out_has_the_same_labels(model: FCNet, name: str) -> None:
+    vertices, faces = SHAPES[name]
+    expected = predict(model, Mesh(vertices, faces), descriptors=False)
+    found = predict(model, Mesh(vertices, faces[:, ::-1]), descriptors=False)
+    assert expected.labels is not None
+    assert found.labels is not None
+    assert (found.labels == expected.labels).mean() >= 0.999
+    assert f"turned over {len(faces)} faces" in str(found.input)
+    assert "turned over" not in str(expected.input)
+
+
+@pytest.mark.parametrize("task", ["segmentation", "correspondence", "classification", "matching"])
+def test_loose_vertices_and_specks_change_no_answer(task: str) -> None:
+    torch.manual_seed(0)
+    network = FCNet.for_task(
+        task, classes=8, preset="tiny", features="balls+hks", samples=100, smoothing=0.02
+    )
+    vertices, faces = shapes.icosphere(3)
+    vertices = vertices * [1.0, 1.3, 1.8] + 0.2 * vertices[:, [1, 2, 0]] ** 2  # no symmetry, hence no ties
+    count = len(vertices)
+    beside = [[90.0, 0, 0], [0, 80, 0], [0, 80, 1e-3], [0, 80.001, 0]]
+    expected = predict(network, Mesh(vertices, faces))
+    found = predict(network, Mesh([*vertices, *beside], [*faces, [count + 1, count + 2, count + 3]]))
+    for name in ("labels", "scores", "descriptors"):
+        one, other = getattr(expected, name), getattr(found, name)
+        assert (one is None) == (other is None)
+        if one is not None:
+            same = other if one.shape == other.shape else other[:count]
+            np.testing.assert_allclose(same, one, atol=1e-3 * np.abs(one).max())
+            if one.shape != other.shape:  # nothing is said of the loose vertex
+                assert (other[count] == (-1 if name == "labels" else 0)).all()
+    assert "1 vertex on no face" in str(found.input)
+
+
+def test_all_points_of_a_cloud_have_labels(tmp_path: Path) -> None:
+    """A point that fits into no triangle is no loose vertex: it has the label of what is near."""
+    draw = np.random.default_rng(0)
+    points = draw.normal(size=(300, 3))
+    points = np.concatenate([points / np.linalg.norm(points, axis=1, keepdims=True), [[0, 0, 30.0]]])
+    np.savetxt(tmp_path / "cloud.xyz", points)
+    network = FCNet.for_task("segmentation", classes=8, preset="tiny", samples=100)
+    found = predict(network, tmp_path / "cloud.xyz", descriptors=False)
+    assert "on no face" in str(found.input)
+    assert found.labels is not None
+    assert (found.labels >= 0).all()
 
 
 def test_matches_do_not_depend_on_numbers_either() -> None:

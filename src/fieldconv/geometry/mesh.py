@@ -50,6 +50,8 @@ class Mesh:
         Red, green, blue, alpha; three columns mean opaque, floats are fractions of one.
     vertex_data : dict of str to (V, …) arrays
         Further properties of the vertices, such as labels. Single numbers per vertex survive a save as PLY.
+    cloud : bool
+        Whether the vertices are points that were joined to a mesh: then those on no face belong to it, too.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Mesh:
     vertex_colours: NDArray[np.uint8] | None = None
     face_colours: NDArray[np.uint8] | None = None
     vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    cloud: bool = False
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class Mesh:
         vertex_colours: ArrayLike | None = None,
         face_colours: ArrayLike | None = None,
         vertex_data: dict[str, Any] | None = None,
+        cloud: bool = False,
     ) -> None:
         if isinstance(vertices, str | Path):
             raise TypeError(
@@ -105,6 +109,7 @@ class Mesh:
         object.__setattr__(self, "vertex_colours", per_vertex)
         object.__setattr__(self, "face_colours", None if per_face is None else per_face[polygon])
         object.__setattr__(self, "vertex_data", data)
+        object.__setattr__(self, "cloud", cloud)
 
     @classmethod
     def load(cls, path: str | Path) -> Mesh:

@@ -362,42 +362,68 @@ def _fewer_turned(cover: _DoubleCover) -> Bools:
     return np.asarray(cover.orientable & ((stay[as_is] < stay[turned]) | tie))
 
 
-def disagreeing(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
-    """(F,) which faces to turn over, so that neighbours agree: as few as possible; and how many cannot agree.
+def faces_to_turn(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
+    """(F,) which faces to turn over so that neighbours agree, and how many faces cannot agree.
 
-    Closed parts with faces that disagree are turned outward. Parts that cannot be oriented, and those whose
-    faces agree, stay as they are.
+    Every closed part is turned outward, by the sign of the volume that it encloses. Of other parts as few
+    faces as possible are turned. Parts that cannot be oriented stay as they are.
     """
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
-    directed = np.sort(start * len(vertices) + end)
+    ahead, back = start * len(vertices) + end, end * len(vertices) + start
+    order, order_back = np.argsort(ahead), np.argsort(back)
+    ahead, back = ahead[order], back[order_back]
+    if (ahead[1:] != ahead[:-1]).all():  # no edge is run along twice in one direction: all faces agree
+        if np.array_equal(ahead, back):
+            beyond, here, rim = order // 3, order_back // 3, order[:0]
+        else:
+            place = np.minimum(np.searchsorted(ahead, back), len(ahead) - 1)
+            shared = ahead[place] == back
+            beyond, here, rim = order[place[shared]] // 3, order_back[shared] // 3, order_back[~shared] // 3
+        return _inward_parts(vertices, faces, here, beyond, rim), 0
     turn = np.zeros(len(faces), dtype=bool)
-    if (directed[1:] != directed[:-1]).all():  # no edge is run along twice in one direction
-        return turn, 0
     usable = np.flatnonzero(~_repeats_vertex(faces))
     edges = _Edges(faces[usable], len(vertices))
     cover = _DoubleCover.of(edges)
     part = np.unique(np.minimum(cover.as_is, cover.turned), return_inverse=True)[1]
-    odd = np.zeros(part.max(initial=-1) + 1, dtype=bool)
-    odd[part[cover.left[cover.differ]]] = True
-    odd[part[~cover.orientable]] = False
-    cannot = _count(~cover.orientable)
-    if not odd.any():
-        return turn, cannot
-    turn[usable] = _fewer_turned(cover) & odd[part]
-    whole = odd.copy()  # those that are closed
-    whole[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
-    inward = whole & (_volumes(vertices[edges.faces], turn[usable], part, len(odd)) < 0)
-    turn[usable] ^= inward[part]
-    return turn, cannot
+    turn[usable] = _fewer_turned(cover)
+    closed = np.ones(part.max(initial=-1) + 1, dtype=bool)
+    closed[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
+    closed[part[~cover.orientable]] = False
+    turn[usable] ^= (closed & _inward_volumes(vertices, edges.faces, turn[usable], part))[part]
+    return turn, _count(~cover.orientable)
 
 
-def _volumes(corners: Floats, turn: Bools, part: Ints, count: int) -> Floats:
-    """(count,) the volume that each closed part encloses, once its faces are turned."""
-    sums = np.stack([np.bincount(part, axis, count) for axis in corners.mean(axis=1).T], axis=1)
-    middle = sums / np.bincount(part, minlength=count)[:, None]
-    a, b, c = (corners - middle[part][:, None]).transpose(1, 0, 2)
-    signed = np.where(turn, -1.0, 1.0) * (a * cross(b, c)).sum(axis=1)
-    return np.asarray(np.bincount(part, signed, count), np.float64)
+def _inward_parts(vertices: Floats, faces: Ints, here: Ints, beyond: Ints, rim: Ints) -> Bools:
+    """(F,) which faces are in closed parts that face inward.
+
+    Faces ``here`` agree with the faces ``beyond`` one of their edges; those of ``rim`` have an edge without.
+    """
+    count = len(faces)
+    if len(np.unique(rim)) == count:
+        return np.zeros(count, dtype=bool)
+    graph = coo_array((np.ones(len(here), dtype=np.int8), (here, beyond)), shape=(count, count)).tocsr()
+    # Every link has its opposite, so that strong components are the parts, in a third of the time.
+    parts, part = connected_components(graph, connection="strong")
+    closed = np.ones(parts, dtype=bool)
+    closed[part[rim]] = False
+    if closed.any():
+        closed &= _inward_volumes(vertices, faces, np.zeros(count, dtype=bool), part)
+    return np.asarray(closed[part])
+
+
+def _inward_volumes(vertices: Floats, faces: Ints, turn: Bools, part: Ints) -> Bools:
+    """(parts,) whether each closed part encloses a negative volume, once its faces are turned."""
+    count = int(part.max(initial=-1)) + 1
+    origin = np.zeros((count, 3))
+    origin[part] = vertices[faces[:, 0]]  # any point will do; one nearby is exact enough
+    volume, size = np.zeros(count), np.zeros(count)
+    for begin in range(0, len(faces), _AT_ONCE):
+        block = slice(begin, begin + _AT_ONCE)
+        a, b, c = (vertices[corner] - origin[part[block]] for corner in faces[block].T)
+        signed = np.where(turn[block], -1.0, 1.0) * (a * cross(b, c)).sum(axis=1)
+        volume += np.bincount(part[block], signed, count)
+        size += np.bincount(part[block], np.abs(signed), count)
+    return np.asarray(volume < -1e-9 * size)  # nothing decides which side of a flat pillow is outside
 
 
 def _first_faces(part: Ints, faces: Ints) -> list[int]:

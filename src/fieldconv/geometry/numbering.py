@@ -8,6 +8,7 @@ file numbers its vertices, orders its faces and chooses the first corner of each
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ CELLS = 2**21 - 1  # along each axis: three numbers of 21 bits make one of 63
 ROUNDS = 3  # of looking at neighbours, to tell vertices at the same place apart
 LARGE, FAR = 100_000, 0.1  # vertices from which their order matters; share of them that is far apart
 ONE_KEY = 1_600_000  # vertices up to which three numbers and a bit make one of 63 bits
+
+
+_numbered: WeakSet[Mesh] = WeakSet()  # meshes that are numbered by position already
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,8 @@ class Numbered:
         The face from which each vertex measured angles in the old mesh: its first.
     turned : int
         How many faces were turned over.
+    mirrored : (V,) bool
+        Whether most faces around each old vertex were: its outer side is then the other one.
     one_sided : int
         How many faces are in parts that cannot be oriented.
     """
@@ -50,6 +56,7 @@ class Numbered:
     place: Ints
     first_face: Ints
     turned: int
+    mirrored: NDArray[np.bool_]
     one_sided: int
 
     @property
@@ -67,8 +74,8 @@ class Numbered:
 def by_position(mesh: Mesh) -> Numbered:
     """Return a mesh with its vertices numbered by position, and with neighbouring faces that agree.
 
-    Vertices at the same place are told apart by their neighbours. Of faces that disagree, as few as possible
-    are turned over; a closed part that disagreed is turned outward. A part that cannot be oriented, such as a
+    Vertices at the same place are told apart by their neighbours. Every closed part is turned outward. Of
+    other faces that disagree, as few as possible are turned over. A part that cannot be oriented, such as a
     Möbius strip, is left as it is.
 
     Examples
@@ -78,6 +85,11 @@ def by_position(mesh: Mesh) -> Numbered:
     >>> numbered.order.tolist(), numbered.mesh.faces.tolist()
     ([2, 3, 1, 0], [[0, 1, 3], [0, 3, 2]])
     """
+    if mesh in _numbered:
+        every = np.arange(len(mesh.vertices))
+        first_face = np.zeros(len(every), np.int64)
+        first_face[mesh.faces[::-1].ravel()] = np.repeat(np.arange(len(mesh.faces))[::-1], 3)
+        return Numbered(mesh, every, every, first_face, 0, np.zeros(len(every), bool), 0)
     order = position_order(mesh.validate().vertices, mesh.faces)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -88,11 +100,16 @@ def by_position(mesh: Mesh) -> Numbered:
     # Of several assignments the last one counts.
     first_face[place[mesh.faces[::-1]].ravel()] = np.repeat(number[::-1], 3)
     vertices = mesh.vertices[order]
-    turn, one_sided = meshcheck.disagreeing(vertices, faces)
+    turn, one_sided = meshcheck.faces_to_turn(vertices, faces)
     turned = int(np.count_nonzero(turn))
+    mirrored = np.zeros(len(order), bool)
     if turned:
+        sides = np.bincount(faces.ravel(), np.repeat(np.where(turn, 1, -1), 3), len(order))
+        mirrored = sides[place] > 0
         faces[turn] = faces[turn][:, [0, 2, 1]]
-    return Numbered(Mesh(vertices, faces, mesh.name), order, place, first_face, turned, one_sided)
+    renumbered = Mesh(vertices, faces, mesh.name)
+    _numbered.add(renumbered)
+    return Numbered(renumbered, order, place, first_face, turned, mirrored, one_sided)
 
 
 def with_near_numbers(mesh: Mesh) -> Mesh:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,8 @@ def load_shape(path: str | Path) -> Mesh:
         joined = triangulate(read.vertices, _normals(read))
     except (MeshError, ValueError) as error:
         raise MeshError(f"{path}: a cloud of points that cannot be joined to a surface: {error}") from None
-    return mesh_of(
-        Contents(read.vertices, joined.faces, read.vertex_colours, None, read.vertex_data), path.stem
-    )
+    contents = Contents(read.vertices, joined.faces, read.vertex_colours, None, read.vertex_data)
+    return replace(mesh_of(contents, path.stem), cloud=True)
 
 
 def _normals(read: Contents) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:

@@ -28,6 +28,7 @@ from fieldconv.geometry.gradient import vertex_gradients
 from fieldconv.geometry.mesh import Mesh
 from fieldconv.geometry.numbering import by_position
 from fieldconv.geometry.sampling import SeenSamples, farthest_point_samples, sample_areas, seen_samples
+from fieldconv.geometry.specks import surface_vertices
 from fieldconv.geometry.spectral import (
     RESOLVED,
     Eigenbasis,
@@ -89,8 +90,9 @@ def _sampled(
 class Preparation:
     """A mesh, scaled to unit area, and what several parts need of it, worked out once.
 
-    Its vertices are numbered by position while they are measured (`fieldconv.geometry.numbering`); samples
-    have the order of the mesh as it was given.
+    Vertices on no face, and specks, are left out (`fieldconv.geometry.specks`). The others are numbered by
+    position while they are measured (`fieldconv.geometry.numbering`); samples have the order of the mesh as
+    it was given.
 
     Parameters
     ----------
@@ -99,8 +101,16 @@ class Preparation:
     """
 
     def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
-        self.original = mesh
-        self.numbered = by_position(mesh)
+        self.every = mesh.validate()
+        self.kept = surface_vertices(mesh)
+        if len(self.kept) == len(mesh.vertices):
+            self.original = mesh
+        else:
+            number = np.full(len(mesh.vertices), -1)
+            number[self.kept] = np.arange(len(self.kept))
+            faces = number[mesh.faces[np.isin(mesh.faces[:, 0], self.kept)]]
+            self.original = Mesh(mesh.vertices[self.kept], faces, mesh.name)
+        self.numbered = by_position(self.original)
         self.given = self._in_given_frames(self.numbered.mesh.normalised())
         self.settings = settings
         self._bases: dict[int, Eigenbasis] = {}
@@ -154,6 +164,14 @@ class Preparation:
             return Sampling(every, areas, index, weight, np.zeros((count, NEIGHBOURS)))
         seed = self.settings.sampling or None
         return _sampled(mesh, samples, NEIGHBOURS, among=self.opened, order=self.order, seed=seed)
+
+    @cached_property
+    def nearest_kept(self) -> NDArray[np.int64]:
+        """(V,) the kept vertex at each vertex of the given mesh; for those left out the nearest in space."""
+        near = np.searchsorted(self.kept, np.arange(len(self.every.vertices)))
+        lost = np.setdiff1d(np.arange(len(near)), self.kept, assume_unique=True)
+        near[lost] = scipy.spatial.cKDTree(self.original.vertices).query(self.every.vertices[lost])[1]
+        return near
 
     @property
     def order(self) -> NDArray[np.int64] | None:
@@ -279,7 +297,16 @@ def _samples(preparation: Preparation) -> Tensors:
         weight = sampling.weight[place]
     # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
     if preparation.opened is not preparation.given or numbered.turned:
-        transport = transport + _turns(preparation.original, frames[place])[:, None]
+        transport = transport + _turns(preparation.original, frames[place], numbered.mirrored)[:, None]
+    if len(preparation.kept) < len(preparation.every.vertices):
+        near = preparation.nearest_kept
+        reads, weight, transport, chosen = (
+            reads[near],
+            weight[near],
+            transport[near],
+            preparation.kept[chosen],
+        )
+        areas = np.bincount(preparation.kept, areas, len(near)).astype(np.float64)
     return {
         "pos": single(mesh.vertices[sampling.chosen]),
         "area": single(sampling.area),
@@ -312,10 +339,13 @@ def _offsets(preparation: Preparation, other: Resampled, place: NDArray[np.int64
     return np.asarray(along + 1j * aside)
 
 
-def _turns(mesh: Mesh, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(V,) angle of a direction in space in each vertex's own frame."""
+def _turns(mesh: Mesh, directions: NDArray[np.float64], mirrored: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(V,) angle of a direction in space in each vertex's own frame, seen from outside.
+
+    ``mirrored`` are the vertices whose faces turn the wrong way, so that their normals point inside.
+    """
     frames, normals = tangent_frames(mesh)
-    across = np.cross(normals, frames)
+    across = np.cross(np.where(mirrored[:, None], -normals, normals), frames)
     return np.asarray(np.arctan2((directions * across).sum(1), (directions * frames).sum(1)))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fieldconv._checked import check_count
 from fieldconv._io import write_array, write_csv
-from fieldconv.geometry.mesh import Mesh, MeshError, Repair
+from fieldconv.geometry.mesh import Mesh, Repair
 from fieldconv.geometry.numbering import by_position
 from fieldconv.geometry.oddities import oddities
 from fieldconv.geometry.refine import refined_both
@@ -74,6 +74,8 @@ def predict(
     task = task_of(model)
     usable = _usable(mesh, renumber=task.head != "vectors")
     found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples, samplings)
+    if found.values is not None and np.iscomplexobj(found.values):
+        found = replace(found, values=_as_given(found.values, by_position(usable.mesh).mirrored))
     if not task.per_shape:
         found = _back(found, usable.new_vertex)
     odd = oddities(mesh, usable.actions)
@@ -242,22 +244,24 @@ def distinct(names: Iterable[str]) -> list[str]:
 def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
     """A mesh that can be prepared, numbered by position, and what had to be done to it.
 
-    Vectors are told in the tangent frames of the mesh as it is numbered.
+    Vertices on no face have no number in it, unless they are points of a cloud. Vectors are expressed in the
+    tangent frames of the mesh as it is numbered.
     """
-    if not renumber and mesh.problem is None:
-        every = np.arange(len(mesh.vertices))
-        return Repair(mesh, every, by_position(mesh).actions, every)
-    repair = None
-    try:
-        numbered = by_position(mesh)
-    except MeshError:
-        repair = mesh.repair()
-        numbered = by_position(repair.mesh)
+    repair = None if mesh.problem is None else mesh.repair()
+    numbered = by_position(mesh if repair is None else repair.mesh)
     if repair is None:
-        return Repair(numbered.mesh, numbered.order, numbered.actions, numbered.place)
-    kept, new = repair.vertex_map[numbered.order], repair.new_vertex
-    place = np.where(new < 0, -1, numbered.place[new])
-    return Repair(numbered.mesh, kept, [*repair.actions, *numbered.actions], place)
+        every = np.arange(len(mesh.vertices))
+        kept, place = (numbered.order, numbered.place) if renumber else (every, every)
+        usable = Repair(numbered.mesh if renumber else mesh, kept, numbered.actions, place)
+    else:
+        kept, new = repair.vertex_map[numbered.order], repair.new_vertex
+        place = np.where(new < 0, -1, numbered.place[new])
+        usable = Repair(numbered.mesh, kept, [*repair.actions, *numbered.actions], place)
+    if mesh.cloud:
+        return usable
+    on_face = np.zeros(len(mesh.vertices), bool)
+    on_face[mesh.faces] = True
+    return replace(usable, new_vertex=np.where(on_face, usable.new_vertex, -1))
 
 
 def _predict_usable(
@@ -297,6 +301,11 @@ def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
     if described is not None and described.ndim == 2:
         described = np.where((new_vertex < 0)[:, None], 0, described[new_vertex])
     return replace(found, descriptors=described, **moved._asdict())
+
+
+def _as_given(vectors: NDArray[Any], mirrored: NDArray[np.bool_]) -> NDArray[Any]:
+    """Tangent vectors that were measured seen from outside, in frames whose normals may point inside."""
+    return np.where(mirrored.reshape(-1, *[1] * (vectors.ndim - 1)), vectors.conj(), vectors)
 
 
 def _write_also(path: Path, formats: Sequence[str]) -> None:

@@ -1,11 +1,15 @@
-"""Networks written by version 0.1.0 load and predict what they did then.
+"""Networks and runs written by earlier versions load, predict what they did then, and are reported on.
 
-`tests/fixtures/v0.1.0` holds a tiny network of each task, trained for one epoch on four embedded creatures by
-that version, a mesh, and what `fieldconv.predict` returned for it (correspondence scores in half precision).
+`tests/fixtures/v0.2.0` holds a tiny run of each task, trained for one epoch on four embedded creatures by that
+version (`fieldconv train TASK --preset tiny --meshes 4 --vertices 250 --species quadruped snake --epochs 1`), a
+mesh, what `fieldconv.predict` returned for it (correspondence scores in half precision), and the settings of all
+tasks, networks and presets. `v0.1.0` holds the same without what was measured.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +18,22 @@ import pytest
 import fieldconv as fc
 from fieldconv.training.report import write_report
 from fieldconv.training.settings import RunSettings
+from fieldconv.viz.run_folder import read_run
 
-OLD = Path(__file__).parents[1] / "fixtures" / "v0.1.0"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+OLD = FIXTURES / "v0.2.0"
+VERSIONS = ("v0.1.0", "v0.2.0")
 TASKS = ("classification", "segmentation", "correspondence", "matching")
 
 
-@pytest.fixture(scope="module")
-def expected() -> dict[str, np.ndarray]:
-    with np.load(OLD / "predictions.npz") as stored:
-        return dict(stored)
-
-
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("task", TASKS)
-def test_predictions_are_those_of_then(task: str, expected: dict[str, np.ndarray]) -> None:
-    model = fc.FCNet.from_pretrained(OLD / task)
+def test_predictions_are_those_of_then(task: str, version: str) -> None:
+    with np.load(FIXTURES / version / "predictions.npz") as stored:
+        expected = dict(stored)
+    model = fc.FCNet.from_pretrained(FIXTURES / version / task)
     assert (model.task, model.name) == (task, "fcnet")
-    found = fc.predict(model, OLD / "quadruped.off")
+    found = fc.predict(model, FIXTURES / version / "quadruped.off")
     for name in ("labels", "scores", "descriptors"):
         value, then = getattr(found, name), expected.get(f"{task}_{name}")
         if then is None:
@@ -40,14 +44,32 @@ def test_predictions_are_those_of_then(task: str, expected: dict[str, np.ndarray
             np.testing.assert_allclose(value, then, rtol=2e-3, atol=1e-4 * float(np.abs(then).max()))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("task", TASKS)
-def test_their_settings_are_read(task: str) -> None:
-    settings = RunSettings.assemble(task, file=OLD / task / "run.yaml")
-    assert settings.network == fc.load(OLD / task).config.changed(outputs=settings.network.outputs)
+def test_their_settings_are_read(task: str, version: str) -> None:
+    folder = FIXTURES / version / task
+    settings = RunSettings.assemble(task, file=folder / "run.yaml")
+    assert settings.network == fc.load(folder).config.changed(outputs=settings.network.outputs)
     assert settings.preset == "tiny"
 
 
-def test_their_reports_are_drawn(tmp_path: Path) -> None:
-    page = write_report(OLD / "segmentation", tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Segmentation" in page
+@pytest.mark.parametrize("task", TASKS)
+def test_their_reports_are_drawn(task: str, tmp_path: Path) -> None:
+    page = write_report(OLD / task, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert task.capitalize() in page
     assert "learning_rate" in page
+    stored = json.loads((OLD / task / "evaluation" / "metrics.json").read_text(encoding="utf-8"))
+    assert stored["metrics"]
+    assert read_run(OLD / task).metrics == stored["metrics"]
+
+
+def test_settings_of_every_task_network_and_preset_are_those_of_then() -> None:
+    """Written by 0.2.0 as `RunSettings.assemble(...).to_dict()`, for creatures and for a folder."""
+    with gzip.open(OLD / "settings.json.gz") as stored:
+        then = json.load(stored)
+    assert len(then) == 450
+    for key, expected in then.items():
+        task, network, preset, where = key.split()
+        changes = {"data": "MESHES"} if where == "folder" else {}
+        found = RunSettings.assemble(task, preset=preset, network=network, changes=changes).to_dict()
+        assert json.loads(json.dumps(found)) == expected, key

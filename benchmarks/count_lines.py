@@ -2,8 +2,8 @@
 
     python benchmarks/count_lines.py [FOLDER] [--depth 2]
 
-*Lines* are those of the files. *Code* leaves out blank lines, comments, docstrings and imports. The last lines
-count the mentions of `Any`, the imports inside functions, and the modules.
+*Lines* are those of the files. *Code* leaves out blank lines, comments, docstrings and imports. The last line
+counts the mentions of `Any` and the imports inside functions.
 """
 
 from __future__ import annotations

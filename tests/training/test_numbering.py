@@ -120,7 +120,7 @@ def test_all_points_of_a_cloud_have_labels(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     points = draw.normal(size=(300, 3))
     points = np.concatenate([points / np.linalg.norm(points, axis=1, keepdims=True), [[0, 0, 30.0]]])
-    np.savetxt(tmp_path / "cloud.xyz", points)
+    np.savetxt(tmp_path / "cloud.xyz", points, encoding="utf-8")
     network = FCNet.for_task("segmentation", classes=8, preset="tiny", samples=100)
     found = predict(network, tmp_path / "cloud.xyz", descriptors=False)
     assert "on no face" in str(found.input)

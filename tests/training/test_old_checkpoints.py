@@ -1,9 +1,9 @@
 """Networks and runs written by earlier versions load, predict what they did then, and are reported on.
 
-`tests/fixtures/v0.2.0` holds a tiny run of each task, trained for one epoch on four embedded creatures by that
-version (`fieldconv train TASK --preset tiny --meshes 4 --vertices 250 --species quadruped snake --epochs 1`), a
-mesh, what `fieldconv.predict` returned for it (correspondence scores in half precision), and the settings of all
-tasks, networks and presets. `v0.1.0` holds the same without what was measured.
+`tests/fixtures/v0.2.0` holds a tiny run of each task, trained for one epoch on four embedded creatures by
+that version (`fieldconv train TASK --preset tiny --meshes 4 --vertices 250 --species quadruped snake
+--epochs 1`), a mesh, what `fieldconv.predict` returned for it (correspondence scores in half precision), and
+the settings of all tasks, networks and presets. `v0.1.0` holds the same without what was measured.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Move modules to other folders, and rewrite every place that names them. Kept until the redesign is done.
 
-    python tools/move_modules.py          # moves files with git, then rewrites imports, paths and dotted names
+    python tools/move_modules.py     # moves files with git, then rewrites imports, paths and dotted names
 
-Run once, from a clean checkout. `MOVES` is the table: old path → new path, below ``src/fieldconv``, a folder or
-a file. Relative imports become absolute ones. `TESTS` moves test files alike.
+Run once, from a clean checkout. `MOVES` is the table: old path → new path, below ``src/fieldconv``, a folder
+or a file. Relative imports become absolute ones. `TESTS` moves test files alike.
 """
 
 from __future__ import annotations
@@ -233,8 +233,9 @@ def rewrite(names: dict[str, str], paths: dict[str, str]) -> None:
         if path.suffix == ".py":
             if path.is_relative_to(SRC):
                 text = absolute(path, text)
-            text = from_package(text, names)
         text = word.sub(lambda m: names[m[1]], text)
+        if path.suffix == ".py":
+            text = from_package(text, names)
         text = place.sub(lambda m: m[1] + paths[m[2]], text)
         if text != before:
             path.write_text(text, encoding="utf-8")

@@ -88,10 +88,10 @@ BODIES := build/bodies
 COUNT := 1300
 EPOCHS := 12
 bodies: $(READY)
-	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) -e ".[bodies]"
-	$(BIN)/python benchmarks/make_bodies.py $(BODIES) --bodies $(COUNT) --vertices 700 8000
-	$(BIN)/python benchmarks/train_bodies.py $(BODIES) --out $(BODIES)/run --bodies $(COUNT) --epochs $(EPOCHS) --resume
-	$(BIN)/python benchmarks/ship_bodies.py $(BODIES)/run $(BODIES) --bodies $(COUNT)
+	$(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) --group bodies
+	$(BIN)/python -m recipes.bodies.make $(BODIES) --bodies $(COUNT) --vertices 700 8000
+	$(BIN)/python -m recipes.bodies.train $(BODIES) --out $(BODIES)/run --bodies $(COUNT) --epochs $(EPOCHS) --resume
+	$(BIN)/python -m recipes.bodies.ship $(BODIES)/run $(BODIES) --bodies $(COUNT)
 
 clean:
 	rm -rf .venv* build dist site .cache .pytest_cache .mypy_cache .ruff_cache

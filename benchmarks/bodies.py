@@ -18,14 +18,11 @@ import numpy as np
 import fieldconv as fc
 from fieldconv._io import write_json
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
-from fieldconv.folders.collection import first_preimage
-from fieldconv.folders.labels import read_vertex_map
-from fieldconv.folders.pairs import read_pairs
-from fieldconv.geometry import damage
-from fieldconv.geometry.refine import refined
-from fieldconv.geometry.sampling import nearest_samples
-from fieldconv.tasks.base import Prediction
-from fieldconv.training.prediction import task_of
+from fieldconv.geometry import nearest_samples, refined
+from fieldconv.geometry.damage import damage
+from fieldconv.labels import first_preimage, read_pairs, read_vertex_map
+from fieldconv.tasks import Prediction
+from fieldconv.training.apply import task_of
 
 DAMAGES = ("clean", "cut", "noise", "decimated", "fused")
 

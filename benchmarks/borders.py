@@ -31,7 +31,7 @@ from scipy.sparse.linalg import splu
 from fieldconv import FCNet, Mesh
 from fieldconv._io import atomic_path
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
-from fieldconv.folders.collection import Item
+from fieldconv.labels import Item
 from fieldconv.training import predict
 from pages import DOCS, fill_table
 from training_runs import COMMAND_LINE, train_once

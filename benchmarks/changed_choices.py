@@ -25,10 +25,11 @@ import fieldconv.datasets.matches as matches
 import fieldconv.surface.parts as parts
 import fieldconv.tasks.matching as matching
 from fieldconv.cli import main
-from fieldconv.datasets.benchmarks.faust import FAUST, read_faust
-from fieldconv.folders.collection import first_preimage
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.base import Network
+from fieldconv.datasets import FAUST
+from fieldconv.datasets.benchmarks.faust import read_faust
+from fieldconv.geometry import Mesh
+from fieldconv.labels import first_preimage
+from fieldconv.networks import Network
 from fieldconv.networks.fcnet.heads import ClassificationHead, DescriptorHead, LabelHead
 from fieldconv.nn import ECHOBlock, FCResNetBlock, FieldConv, LearnedGradient, TangentLinear
 from fieldconv.nn.initialise import squared_shares

@@ -27,7 +27,7 @@ from fieldconv._io import atomic_path
 from fieldconv.datasets import Creatures
 from fieldconv.datasets.creatures import SPECIES as ALL
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry.closing import rim_distances
+from fieldconv.geometry import rim_distances
 from fieldconv.training import calibrate, predict
 from pages import DOCS, fill_table
 from robustness import MESHES, SPECIES

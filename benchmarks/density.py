@@ -27,8 +27,8 @@ from scipy.spatial import cKDTree
 from fieldconv import FCNet, Mesh
 from fieldconv._io import atomic_path
 from fieldconv.datasets.creatures import make_creature
+from fieldconv.geometry import subdivided
 from fieldconv.geometry.damage import decimated
-from fieldconv.geometry.subdivide import subdivided
 from fieldconv.training import predict
 from robustness import SPECIES
 

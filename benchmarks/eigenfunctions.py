@@ -3,7 +3,7 @@
     python benchmarks/eigenfunctions.py
 
 128 eigenfunctions of embedded creatures, from one factorisation, on one core: ARPACK, as scipy's ``eigsh``
-calls it, against `fieldconv.geometry.lanczos`. Each time is the best of five, taken in turns.
+calls it, against `fieldconv.geometry.spectral.lanczos`. Each time is the best of five, taken in turns.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from scipy.sparse import diags
 from threadpoolctl import threadpool_limits
 
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry.lanczos import factorised, lowest_eigenpairs
-from fieldconv.geometry.spectral import by_arpack, laplacian
+from fieldconv.geometry import laplacian
+from fieldconv.geometry.spectral.lanczos import factorised, lowest_eigenpairs
+from fieldconv.geometry.spectral.signatures import by_arpack
 
 SIZES = (1000, 5000, 20_000)
 COUNT = 128

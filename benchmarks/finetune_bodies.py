@@ -18,10 +18,10 @@ import torch
 
 import fieldconv as fc
 from fieldconv._io import write_json
-from fieldconv.datasets.base import SurfaceDataset
+from fieldconv.datasets import SurfaceDataset
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
+from fieldconv.training import Machine
 from fieldconv.training.finetune import settings_from, start_from
-from fieldconv.training.settings import Machine
 
 TESTED, STEPS = 60, 400
 

@@ -22,10 +22,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # in a wheel, shapes.py is beside it
 import shapes
-from fieldconv.geometry.discs import Discs, wrapped
-from fieldconv.geometry.geodesics import geodesic_discs, tangent_frames
-from fieldconv.geometry.heat import heat_discs
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Discs, Mesh, geodesic_discs, heat_discs, tangent_frames
+from fieldconv.geometry.geodesic.discs import wrapped
 
 console = Console(width=110)
 

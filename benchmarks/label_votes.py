@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
-from fieldconv.folders import labels
-from fieldconv.folders.parallel import followed
+from fieldconv.labels import labels
+from fieldconv.labels.parallel import followed
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import shapes
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 
 SIZES = (500, 10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
 

@@ -43,7 +43,7 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv import keep_freed_memory
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.networks import FCNet
 from fieldconv.nn import ECHO, FieldConv
 from fieldconv.ops import echo_size, field_aggregate
 from fieldconv.ops.cells import disc_cells
@@ -487,8 +487,9 @@ def show_vectors() -> None:
     import numba
 
     from fieldconv.ops import Geometry
-    from fieldconv.ops.compiled import aggregate, echo
-    from fieldconv.ops.compiled.edges import sorted_edges
+    from fieldconv.ops.compiled import aggregate_kernels as aggregate
+    from fieldconv.ops.compiled import echo_kernels as echo
+    from fieldconv.ops.compiled.sorted_edges import sorted_edges
 
     plain = numba.njit(error_model="numpy", fastmath={"contract"})
     plain_factor = plain(plain_factor)

@@ -2,7 +2,7 @@
 
 Every function takes a closed mesh. It gives a mesh and, for each of its vertices, the vertex of the given
 mesh that it came from or lies nearest to, by which a ground truth is carried over. Noisier and coarser ones
-come from `fieldconv.geometry.damage`.
+come from `fieldconv.geometry.damage.damage`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from fieldconv.cli import main
-from fieldconv.tasks.segmentation import Segmentation
+from fieldconv.tasks import Segmentation
 
 NEAR = 0.25  # of the radius of discs
 plain = Segmentation.loss

@@ -26,9 +26,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import odd_meshes
-from fieldconv.geometry.discs import Discs
-from fieldconv.geometry.geodesics import geodesic_discs
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Discs, Mesh, geodesic_discs
 
 SOLVERS = ("local", "front")
 PATIENCE = 30.0  # seconds after which a worker is stopped

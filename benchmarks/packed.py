@@ -26,8 +26,8 @@ from fieldconv.datasets import Creatures, PackedDataset, Packer
 from fieldconv.networks import network_named
 from fieldconv.surface import ToSurface
 from fieldconv.tasks import task_named
+from fieldconv.training import RunSettings
 from fieldconv.training.batches import epoch_steps
-from fieldconv.training.settings import RunSettings
 
 
 def main() -> None:

@@ -24,10 +24,10 @@ from fieldconv._io import atomic_path
 from fieldconv.datasets.benchmarks.faust import read_faust
 from fieldconv.geometry.damage import Damaged, cut, decimated, fused, holes, noise
 from fieldconv.surface.cache import default_folder
-from fieldconv.tasks.base.distances import template_distances
 from fieldconv.tasks.base.metrics import none_score, summarise_errors
+from fieldconv.tasks.base.template_distances import template_distances
+from fieldconv.training import match
 from fieldconv.training.checkpoint import read_config
-from fieldconv.training.prediction import match
 from mesh_variants import Variant, flipped, remeshed, subdivided
 from pages import DOCS, fill_table
 

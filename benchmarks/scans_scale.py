@@ -17,10 +17,9 @@ import numpy as np
 import torch
 
 from fieldconv import FCNet, Mesh, Surface
-from fieldconv.datasets.creatures import PARTS, make_creature
-from fieldconv.datasets.creatures.difficulty import named
-from fieldconv.geometry import damage
-from fieldconv.training.prediction import task_of
+from fieldconv.datasets.creatures import PARTS, make_creature, named
+from fieldconv.geometry.damage import damage
+from fieldconv.training.apply import task_of
 from robustness import SPECIES
 
 EACH = 3  # creatures of each species

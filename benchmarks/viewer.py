@@ -21,7 +21,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "viz"))
 from browser import Browser
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from fieldconv.viz import Panel, panels, write_page
 
 FRAMES, TURNS = 40, 6

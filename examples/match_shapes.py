@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import fieldconv as fc
-from fieldconv.viz.colours import position_colours
+from fieldconv.viz import position_colours
 
 
 def main(

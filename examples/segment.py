@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import fieldconv as fc
-from fieldconv.viz.colours import categorical
+from fieldconv.viz import categorical
 
 
 def main(out: Path = Path("segment-run"), epochs: int = 10, meshes: int = 40, vertices: int = 500) -> float:

@@ -13,7 +13,7 @@ import pytest
 
 import shapes
 from fieldconv.cli import COMMANDS, main
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_a_folder_that_is_taken_is_one_line(capsys, folder):
 
 
 def test_info_of_a_mesh_in_any_order_says_the_same(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldconv.geometry.numbering.LARGE", 100)
+    monkeypatch.setattr("fieldconv.geometry.mesh.numbering.LARGE", 100)
     vertices, faces = shapes.torus(around=40, across=20)
     order = np.random.default_rng(0).permutation(len(vertices))
     shuffled = Mesh(vertices[order], np.argsort(order)[faces])

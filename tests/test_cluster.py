@@ -10,8 +10,8 @@ import pytest
 import shapes
 from fieldconv.cli import main
 from fieldconv.commands.precompute import shard_of
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.surface.cache import SurfaceCache
+from fieldconv.geometry import Mesh
+from fieldconv.surface import SurfaceCache
 
 MESHES = 24
 

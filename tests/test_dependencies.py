@@ -19,7 +19,12 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
-OWN = {"fieldconv", "tests", *(path.stem for path in [*ROOT.glob("tests/*"), *ROOT.glob("benchmarks/*.py")])}
+OWN = {
+    "fieldconv",
+    "tests",
+    "recipes",
+    *(path.stem for path in [*ROOT.glob("tests/*"), *ROOT.glob("benchmarks/*.py")]),
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -83,6 +88,7 @@ def test_extras_are_imported_where_they_may_be_missing() -> None:
         ("examples", DEPENDENCIES),
         ("benchmarks", DEPENDENCIES | EXTRAS | DEVELOPMENT | {"browser"}),  # of the tests of pages
         ("tests", DEPENDENCIES | EXTRAS | DEVELOPMENT | {"zoo"}),  # a package that a test makes
+        ("recipes", DEPENDENCIES | DEVELOPMENT | names(PROJECT["dependency-groups"]["bodies"])),
         ("tools", {"pip"}),
     ],
 )

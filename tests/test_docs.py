@@ -132,7 +132,7 @@ def test_the_blender_script_labels_a_mesh(tmp_path: Path, monkeypatch: pytest.Mo
     """With a stand-in for Blender and the program: what it writes can be read, what it reads is painted."""
     import numpy as np
 
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry import Mesh
 
     square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
 

@@ -21,7 +21,7 @@ ROOMS = (
     ("_process", "_checked", "_duration"),
     ("_compiled", "_io", "_lazy", "_memory", "_registry"),
     ("geometry",),  # shapes to numbers
-    ("folders",),  # meshes and targets on disk
+    ("labels",),  # meshes and targets on disk
     ("surface",),  # what a network sees of a shape
     ("transforms", "testing"),
     ("ops",),
@@ -36,22 +36,22 @@ ROOMS = (
     ("cli",),
 )
 DOORS = {
-    ("geometry/mesh.py", "viz"): "mesh.show() and its picture in a notebook",
+    ("geometry/mesh/mesh.py", "viz"): "mesh.show() and its picture in a notebook",
     ("surface/surface.py", "viz"): "surface.show() and its picture in a notebook",
-    ("networks/base.py", "tasks"): "FCNet.for_task: the presets are the task's",
-    ("networks/base.py", "training"): "model.predict, from_pretrained, save_pretrained, push_to_hub",
+    ("networks/protocol.py", "tasks"): "FCNet.for_task: the presets are the task's",
+    ("networks/protocol.py", "training"): "model.predict, from_pretrained, save_pretrained, push_to_hub",
 }
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 
 # What a room may import besides itself, where that is less than all rooms before it.
 NARROW = {
-    "geometry": {"_compiled", "_io", "_process"},
+    "geometry": {"_compiled", "_io", "_lazy", "_process"},
     "viz": {"_compiled", "_io", "_lazy", "_process", "_duration", "geometry"},
     "nn": {"ops", "surface"},
-    "folders": {"_compiled", "_io", "_duration", "geometry"},
+    "labels": {"_compiled", "_io", "_lazy", "_duration", "geometry"},
 }
 # Who may not know whom.
-STRANGERS = [("datasets", "networks"), ("datasets", "viz"), ("folders", "surface")]
+STRANGERS = [("datasets", "networks"), ("datasets", "viz"), ("labels", "surface")]
 
 
 def modules() -> list[Path]:
@@ -176,9 +176,9 @@ def test_reader_follows_a_prediction_through_each_room_once() -> None:
     """CONTRIBUTING.md describes this walk; here is that its steps are where it says."""
     steps = {
         "cli.py": "commands.predict",
-        "commands/predict.py": "fieldconv.training.prediction",
-        "training/prediction.py": "fieldconv.surface.surface",
-        "surface/parts.py": "fieldconv.geometry.geodesics",
+        "commands/predict.py": "fieldconv.training.apply",
+        "training/apply.py": "fieldconv.surface.surface",
+        "surface/parts.py": "fieldconv.geometry.geodesic.geodesic_discs",
         "networks/fcnet/network.py": "fieldconv.nn",
         "nn/field_conv.py": "fieldconv.ops",
         "tasks/base/prediction.py": "fieldconv.viz.values",

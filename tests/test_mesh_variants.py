@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.shapes import icosphere
 
 from fieldconv import Mesh
+from tests.shapes import icosphere
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 

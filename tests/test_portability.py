@@ -14,8 +14,8 @@ import pytest
 import shapes
 from fieldconv._io import atomic_path, read_text, write_csv, write_json, write_text
 from fieldconv.cli import main
-from fieldconv.folders.collection import natural_order
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.labels.collection import natural_order
 
 ROOT = Path(__file__).parents[1]
 FILES = [

@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version
 
 import shapes
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 
 POSTPONED = ["torch._dynamo", "torch_geometric.datasets"]
 if tuple(map(int, version("torch_geometric").split(".")[:2])) >= (2, 6):  # older ones load it themselves

@@ -5,14 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests import shapes
-from tests.nn.surfaces import flat_surface, random_field
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.spectral import eigenbasis
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.geometry import Mesh, eigenbasis
+from fieldconv.networks import FCNet
 from fieldconv.nn import FieldConv
 from fieldconv.surface import Surface
 from fieldconv.testing import (
@@ -24,6 +21,8 @@ from fieldconv.testing import (
     turn_frames,
     turn_vectors,
 )
+from tests import shapes
+from tests.nn.surfaces import flat_surface, random_field
 
 
 class LooksAtFrames(nn.Module):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
 from fieldconv.transforms import Compose, RandomGauge, RandomJitter, RandomNoise, RandomRotate, RandomScale
 from shapes import icosphere

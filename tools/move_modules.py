@@ -29,7 +29,7 @@ MOVES = {
     **below("mesh", "mesh", "numbering", "oddities", "topology", "halfedge", "specks"),
     "geometry/meshcheck.py": "geometry/mesh/check.py",
     "geometry/meshfiles": "geometry/mesh/files",
-    "geometry/shapefile.py": "geometry/load_shape.py",
+    "geometry/shapefile.py": "geometry/shapefile.py",
     **below("geodesic", "discs", "charts", "unfolding", "front", "heat", "distances", "heap"),
     "geometry/geodesics.py": "geometry/geodesic/geodesic_discs.py",
     "geometry/spectral.py": "geometry/spectral/signatures.py",
@@ -49,8 +49,9 @@ MOVES = {
     "ops/tangent_relu.py": "ops/magnitude_relu.py",
     **{
         f"ops/compiled/{name}.py": f"ops/compiled/{name}_kernels.py"
-        for name in ("aggregate", "convolve", "direction", "echo", "edges", "lift", "relu_linear", "matmul")
+        for name in ("aggregate", "convolve", "direction", "echo", "lift", "relu_linear", "matmul")
     },
+    "ops/compiled/edges.py": "ops/compiled/sorted_edges.py",
     "ops/compiled/tangent_relu.py": "ops/compiled/magnitude_relu_kernels.py",
     **{
         f"ops/portable/{name}.py": f"ops/portable/{name}_torch.py"
@@ -70,12 +71,12 @@ MOVES = {
             "hsn",
             "mdgcnn",
             "pointnet2",
-            "scalar",
         )
     },
-    "geometry/anisotropic.py": "networks/rivals/anisotropic.py",
-    "geometry/least_squares.py": "networks/rivals/least_squares.py",
-    "geometry/gradient.py": "networks/rivals/vertex_gradients.py",
+    "networks/scalar.py": "networks/rivals/shared/scalar.py",
+    "geometry/anisotropic.py": "networks/rivals/shared/anisotropic.py",
+    "geometry/least_squares.py": "networks/rivals/shared/least_squares.py",
+    "geometry/gradient.py": "geometry/spectral/vertex_gradients.py",
     # tasks, datasets, training, pictures
     "tasks/base/distances.py": "tasks/base/template_distances.py",
     "tasks/base/labels.py": "tasks/base/label_task.py",
@@ -130,10 +131,10 @@ TESTS = {
         }.items()
         for name, new in ((n, n) if isinstance(n, str) else n for n in names)
     },
-    "tests/geometry/test_shapefile.py": "tests/geometry/test_load_shape.py",
+    "tests/geometry/test_shapefile.py": "tests/geometry/test_shapefile.py",
     "tests/geometry/test_anisotropic.py": "tests/networks/rivals/test_anisotropic.py",
     "tests/geometry/test_least_squares.py": "tests/networks/rivals/test_least_squares.py",
-    "tests/geometry/test_gradient.py": "tests/networks/rivals/test_vertex_gradients.py",
+    "tests/geometry/test_gradient.py": "tests/geometry/spectral/test_vertex_gradients.py",
     **{
         f"tests/networks/test_{name}.py": f"tests/networks/rivals/test_{name}.py"
         for name in (
@@ -230,9 +231,8 @@ def rewrite(names: dict[str, str], paths: dict[str, str]) -> None:
     )
     for path in files():
         text = before = path.read_text(encoding="utf-8")
-        if path.suffix == ".py":
-            if path.is_relative_to(SRC):
-                text = absolute(path, text)
+        if path.suffix == ".py" and path.is_relative_to(SRC):
+            text = absolute(path, text)
         text = word.sub(lambda m: names[m[1]], text)
         if path.suffix == ".py":
             text = from_package(text, names)
@@ -242,7 +242,9 @@ def rewrite(names: dict[str, str], paths: dict[str, str]) -> None:
 
 
 def files() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    ).stdout
     return [
         ROOT / name
         for name in listed.splitlines()

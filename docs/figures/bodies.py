@@ -6,11 +6,10 @@ import numpy as np
 from creatures import camera
 from PIL import Image
 
-from fieldconv.datasets.bodies import PARTS, make_body, template
-from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.viz.panels import Labels, Panel
-from fieldconv.viz.picture import render
+from fieldconv.geometry import Mesh
+from fieldconv.viz import Labels, Panel, render
+from recipes.bodies import PARTS, make_body, template
+from recipes.bodies.sample import BodySample, BodyTemplate
 
 SIZE, COLUMNS, BODIES = 130, 10, 100
 

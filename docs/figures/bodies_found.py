@@ -1,6 +1,6 @@
 """Draws bodies_found.png: parts that the network for bodies finds on generated bodies it has never seen.
 
-Run as ``python docs/figures/bodies_found.py FOLDER`` with the folder of benchmarks/make_bodies.py. Of the 20
+Run as ``python docs/figures/bodies_found.py FOLDER`` with the folder of recipes/bodies/make.py. Of the 20
 bodies that were kept out of training, the four best, the four in the middle and the four worst: truth above,
 what was found in the middle, confidence below. Captions are the share of right vertices.
 """
@@ -14,10 +14,9 @@ from PIL import Image, ImageDraw
 
 import fieldconv as fc
 from bodies import upright
-from fieldconv.datasets.bodies.parts import PARTS
-from fieldconv.datasets.bodies.sample import BodySample, BodyTemplate
-from fieldconv.viz.panels import Labels, Panel, scalar
-from fieldconv.viz.picture import render
+from fieldconv.viz import Labels, Panel, render, scalar
+from recipes.bodies.parts import PARTS
+from recipes.bodies.sample import BodySample, BodyTemplate
 
 SIZE, KEPT_OUT = 150, range(1280, 1300)
 

@@ -12,10 +12,9 @@ from PIL import Image, ImageDraw
 
 import fieldconv as fc
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry import damage
-from fieldconv.geometry.subdivide import subdivided
-from fieldconv.viz.panels import Labels, Panel, scalar
-from fieldconv.viz.picture import render
+from fieldconv.geometry import subdivided
+from fieldconv.geometry.damage import damage
+from fieldconv.viz import Labels, Panel, render, scalar
 
 SIZE = 170
 

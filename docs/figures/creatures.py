@@ -6,9 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from fieldconv.datasets.creatures import PARTS, SPECIES, make_creature, template
-from fieldconv.viz.camera import Camera
-from fieldconv.viz.panels import Labels, Panel
-from fieldconv.viz.picture import render
+from fieldconv.viz import Camera, Labels, Panel, render
 
 SIZE, MARGIN, POSES, BLOCKS = 156, 96, 5, 2
 STEEP = {"hand": 75, "starfish": 55, "snake": 50, "crab": 45, "spider": 35, "lizard": 45, "turtle": 40}

@@ -7,10 +7,8 @@ from creatures import camera
 from PIL import Image, ImageDraw, ImageFont
 
 from fieldconv.datasets.creatures import PARTS, CreatureSample, Difficulty, make_creature
-from fieldconv.geometry import damage
-from fieldconv.geometry.damage import Damaged
-from fieldconv.viz.panels import Labels, Panel
-from fieldconv.viz.picture import render
+from fieldconv.geometry.damage import Damaged, damage
+from fieldconv.viz import Labels, Panel, render
 
 SIZE, COLUMNS, CAPTION = 250, 7, 22
 

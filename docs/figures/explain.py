@@ -14,9 +14,8 @@ import fieldconv as fc
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.nn import ECHO, FieldConv
 from fieldconv.ops.cells import disc_cells
-from fieldconv.viz import Panel, write_picture
+from fieldconv.viz import Panel, complex_colours, write_picture
 from fieldconv.viz import panels as pan
-from fieldconv.viz.colours import complex_colours
 
 HERE = Path(__file__).parent
 CENTRE = 900

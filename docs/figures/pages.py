@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 
 import fieldconv as fc
-from fieldconv.viz.view_meshes import view
+from fieldconv.viz import view
 
 HERE = Path(__file__).parent
 SPECIES = ("biped", "quadruped", "bird")

@@ -6,9 +6,8 @@ from creatures import camera
 from PIL import Image
 
 from fieldconv.datasets.creatures import PARTS, make_creature
-from fieldconv.geometry.reshape import reshaped
-from fieldconv.viz.panels import Labels, Panel
-from fieldconv.viz.picture import render
+from fieldconv.geometry import reshaped
+from fieldconv.viz import Labels, Panel, render
 
 SIZE, COPIES = 220, 3
 

@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
 from fieldconv._checked import shown
@@ -17,8 +18,9 @@ Kind = TypeVar("Kind")
 class Registry(Generic[Kind]):
     """Classes that are found by name and loaded only when they are asked for.
 
-    Every module (or subpackage) of ``package`` that is not in ``helpers`` holds one of them, under its own
-    name; other packages add theirs with entry points of the group ``package``; `register` adds one at once.
+    Every module (or subpackage) of ``package``, and of its subpackages ``within``, that is not in ``helpers``
+    holds one of them, under its own name; other packages add theirs with entry points of the group
+    ``package``; `register` adds one at once.
 
     Parameters
     ----------
@@ -29,14 +31,23 @@ class Registry(Generic[Kind]):
     base : callable () -> type
         Gives the class that all of them are subclasses of.
     helpers : iterable of str
-        Modules of the package that hold something else.
+        Modules that hold something else.
+    within : iterable of str
+        Subpackages that hold more of them; one that is missing is passed over.
     """
 
     def __init__(
-        self, what: str, package: str, base: Callable[[], type[Kind]], *, helpers: Iterable[str]
+        self,
+        what: str,
+        package: str,
+        base: Callable[[], type[Kind]],
+        *,
+        helpers: Iterable[str],
+        within: Iterable[str] = (),
     ) -> None:
         self.what, self.package, self._base = what, package, base
-        self._helpers = set(helpers)
+        self._folders = [package, *(f"{package}.{name}" for name in within)]
+        self._helpers = {*helpers, *within}
         self._added: dict[str, type[Kind]] = {}
 
     def names(self) -> list[str]:
@@ -48,7 +59,7 @@ class Registry(Generic[Kind]):
         if name in self._added:
             return self._added[name]
         if name in self._own():
-            home = f"{self.package}.{self._own()[name]}"
+            home = self._own()[name]
             here = (value for value in vars(import_module(home)).values() if isinstance(value, type))
             for kind in here:
                 if issubclass(kind, self._base()) and f"{kind.__module__}.".startswith(f"{home}."):
@@ -78,9 +89,13 @@ class Registry(Generic[Kind]):
 
     def _own(self) -> dict[str, str]:
         """Name → module: a file body_points.py holds body-points."""
-        folder = import_module(self.package).__path__
-        modules = (entry.name for entry in pkgutil.iter_modules(folder))
-        return {name.replace("_", "-"): name for name in modules if name not in self._helpers}
+        found = {}
+        for folder in self._folders:
+            if find_spec(folder) is not None:
+                for module in pkgutil.iter_modules(import_module(folder).__path__):
+                    if module.name not in self._helpers:
+                        found[module.name.replace("_", "-")] = f"{folder}.{module.name}"
+        return found
 
     def _foreign(self) -> dict[str, Any]:
         return {entry.name: entry for entry in entry_points(group=self.package)}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from . import __version__
+from fieldconv import __version__
 
 # Command → where it is, and what it is for. Modules are loaded only for the command that is called.
 COMMANDS = {

@@ -78,7 +78,7 @@ def test_places_that_the_other_lacks_are_unknown():
     from dataclasses import replace
 
     from fieldconv.datasets.creature_collection import counterpart
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry import Mesh
 
     fish = template("fish", 300)
     front = fish.rest[:, 0] > np.median(fish.rest[:, 0])

@@ -13,19 +13,22 @@ from scipy.sparse.csgraph import dijkstra
 from fieldconv.datasets.creatures import (
     DIFFICULTIES,
     PARTS,
+    SKELETONS,
     SPECIES,
     Difficulty,
     correspondence,
     make_creature,
+    make_solid,
+    project_all,
+    skin_weights,
     template,
 )
-from fieldconv.datasets.creatures.pose import _product, _rotate, skin_weights
+from fieldconv.datasets.creatures.pose import _product, _rotate
 from fieldconv.datasets.creatures.skeleton import Sketch
-from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface, make_solid, project_all
-from fieldconv.datasets.creatures.species import SKELETONS
-from fieldconv.geometry.bridge import _bridge
-from fieldconv.geometry.halfedge import least_angle, vertex_areas
-from fieldconv.geometry.topology import edge_graph, tidy
+from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface
+from fieldconv.geometry.damage.build_bridge import _bridge
+from fieldconv.geometry.mesh.halfedge import least_angle, vertex_areas
+from fieldconv.geometry.mesh.topology import edge_graph, tidy
 
 
 def euler(mesh):

@@ -9,15 +9,14 @@ from torch.utils.data import DataLoader as PlainLoader
 from torch.utils.data import random_split
 from torch_geometric.loader import DataLoader
 
-from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, base, open_dataset
-from fieldconv.datasets.base import Matches, find_matches, fingerprint, near_samples
+from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, open_dataset
+from fieldconv.datasets import surface_dataset as base
 from fieldconv.datasets.copies import Origin, damaged_truth, read_damaged
-from fieldconv.folders.collection import Sample
-from fieldconv.geometry import damage
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.sampling import nearest_samples
-from fieldconv.surface import Surface, ToSurface
-from fieldconv.surface.cache import SurfaceCache
+from fieldconv.datasets.surface_dataset import Matches, find_matches, fingerprint, near_samples
+from fieldconv.geometry import Mesh, nearest_samples
+from fieldconv.geometry.damage import damage
+from fieldconv.labels import Sample
+from fieldconv.surface import Surface, SurfaceCache, ToSurface
 from handmade import strip, write_lines, write_mesh
 from shapes import icosphere
 
@@ -417,7 +416,7 @@ def test_readers_of_unknown_origin_have_no_fingerprint(tmp_path):
 
 
 def test_an_empty_collection_is_an_error(tmp_path):
-    from fieldconv.folders.collection import Collection
+    from fieldconv.labels import Collection
 
     with pytest.raises(DatasetError, match="is empty"):
         SurfaceDataset(Collection("nothing", "classification"))

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from fieldconv.datasets import DatasetError, FolderDataset
-from fieldconv.datasets.check import check_folder
+from fieldconv.datasets import DatasetError, FolderDataset, check_folder
 from fieldconv.datasets.folder_dataset import guess_task, read_folder
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from handmade import TETRAHEDRON, strip, write_lines, write_mesh
 
 

@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 
+from fieldconv.datasets import SHREC11, check_folder
 from fieldconv.datasets.benchmarks.faust import read_faust
 from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
-from fieldconv.datasets.benchmarks.shrec11 import SHREC11, read_shrec11
+from fieldconv.datasets.benchmarks.shrec11 import read_shrec11
 from fieldconv.datasets.benchmarks.shrec19 import read_shrec19
 from fieldconv.datasets.benchmarks.shrec19_humans import read_shrec19_humans
-from fieldconv.datasets.check import check_folder
 from fieldconv.datasets.folder_dataset import detect_benchmark
 from handmade import TETRAHEDRON, strip, write_lines, write_mesh
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.training.blobs import blobs, tiny_network
 
 from fieldconv.cli import main
 from fieldconv.datasets import DatasetError, PackedDataset, Packer, make_folder, open_dataset
 from fieldconv.datasets import packed as reading
 from fieldconv.surface import ToSurface
 from fieldconv.training import train
+from tests.training.blobs import blobs, tiny_network
 
 TASKS = ("segmentation", "classification", "correspondence", "matching")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from tests.training.blobs import blobs, read
 from torch.utils.data import ConcatDataset, DataLoader
 
-from fieldconv.datasets import Creatures, FolderDataset
-from fieldconv.datasets.matches import SurfacePair
+from fieldconv.datasets import Creatures, FolderDataset, SurfacePair
 from fieldconv.surface import Surface, ToSurface
 from handmade import write_lines
+from tests.training.blobs import blobs, read
 
 TASKS = ("classification", "segmentation", "correspondence", "matching")
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import shapes
-from fieldconv.geometry.mesh import Mesh, MeshError
-from fieldconv.geometry.shapefile import load_shape
+from fieldconv.geometry import Mesh, MeshError, load_shape
 
 
 def ball() -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from tests.shapes import torus
 
 from fieldconv import Mesh, Surface
+from tests.shapes import torus
 
 
 def bumpy_torus(around: int = 20, across: int = 9, seed: int = 0) -> Mesh:

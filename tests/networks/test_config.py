@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fieldconv.networks.fcnet import FCNetConfig
+from fieldconv.networks import FCNetConfig
 
 
 def test_json_round_trip() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface
 from torch_geometric.data import Batch
 
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.networks.fcnet import FCNet, FCNetConfig
+from fieldconv.networks import FCNet, FCNetConfig
 from fieldconv.surface import Surface
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import flat_surface
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
-from tests.ops import paper
 from torch import Tensor, nn
 
-from fieldconv.networks.fcnet import FCNet, FCNetConfig
+from fieldconv.networks import FCNet, FCNetConfig
 from fieldconv.networks.fcnet.heads import LabelHead, VectorHead
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import flat_surface, random_field
+from tests.ops import paper
 
 SMALL: dict[str, Any] = {
     "width": 3,

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, Delaunay
-from tests.shapes import cone, cone_chart, cylinder, cylinder_chart, grid, torus
 from torch import Tensor
 
 from fieldconv import Mesh, Surface
-from fieldconv.geometry.geodesics import charts
+from fieldconv.geometry.geodesic.geodesic_discs import charts
+from tests.shapes import cone, cone_chart, cylinder, cylinder_chart, grid, torus
 
 Points = NDArray[np.complex128]
 RADIUS = 0.2

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.nn.isometries import PAIRS, PROBES, Seen, egg, flat_and_rolled
-from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
 from torch import Tensor, nn
 
 from fieldconv import Surface
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.networks import FCNet
 from fieldconv.nn import ECHO, FieldConv, LearnedGradient
 from fieldconv.testing import turn_frames, turn_vectors
+from tests.nn.isometries import PAIRS, PROBES, Seen, egg, flat_and_rolled
+from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

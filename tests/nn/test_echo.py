@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from tests.nn.surfaces import edges, flat_surface, random_field
 from torch_geometric.data import Batch
 
 from fieldconv.nn import ECHO, ECHOBlock
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import edges, flat_surface, random_field
 
 
 def by_the_paper(x: torch.Tensor, surface: Any, radial_samples: int, votes: str) -> torch.Tensor:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
 from torch_geometric.data import Batch
 
 from fieldconv.nn import FCResNetBlock
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import flat_surface, random_field
 
 
 @pytest.mark.parametrize(("before", "after"), [(3, 3), (3, 5)])

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
 from torch_geometric.data import Batch
 
 from fieldconv.nn import FieldConv
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
 
 
 def by_the_paper(conv: FieldConv, x: torch.Tensor, surface: Any) -> torch.Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from fieldconv.nn.field_conv import FieldConv
+from fieldconv.nn import FieldConv
 
 
 @pytest.mark.parametrize("kind", ["offset", "real", "complex"])

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.networks import FCNet
 from fieldconv.nn import ECHOBlock
 from fieldconv.nn.initialise import init_perceptron, squared_shares
 

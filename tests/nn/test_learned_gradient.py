@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from tests.nn.surfaces import edges, flat_surface, ring_weights
 from torch_geometric.data import Batch
 
 from fieldconv.nn import LearnedGradient
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import edges, flat_surface, ring_weights
 
 
 def by_the_paper(lift: LearnedGradient, xi: torch.Tensor, surface: Any) -> torch.Tensor:

@@ -4,11 +4,11 @@ import cmath
 
 import pytest
 import torch
-from tests.nn.surfaces import edges, flat_surface, ring_weights
 from torch_geometric.data import Batch
 
 from fieldconv.nn import LinearLift
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import edges, flat_surface, ring_weights
 
 
 def test_is_its_equation() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface
 from torch_geometric.data import Batch
 
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
+from tests.nn.surfaces import flat_surface
 
 
 @pytest.mark.parametrize("columns", [(), (4,), (2, 3)])

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import torch
-from tests.nn.surfaces import flat_surface, random_field
 
 from fieldconv.nn import TangentLinear
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import flat_surface, random_field
 
 
 def test_is_a_complex_matrix_product() -> None:

@@ -6,10 +6,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.nn.surfaces import flat_surface, random_field
 
 from fieldconv.nn import TangentReLU
 from fieldconv.testing import assert_equivariant
+from tests.nn.surfaces import flat_surface, random_field
 
 
 def layer(*offsets: float) -> TangentReLU:

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.networks import FCNet
 from fieldconv.nn import (
     ECHO,
     ECHOBlock,
@@ -26,6 +25,7 @@ from fieldconv.nn import (
     TangentReLU,
 )
 from fieldconv.surface import Surface
+from tests.nn.surfaces import flat_surface, random_field
 
 GEOMETRY = ("edge_index", "log", "transport", "weight", "radius", "area", "pos")
 

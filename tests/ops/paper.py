@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from tests.nn.surfaces import edges, ring_weights
 from torch import Tensor
+
+from tests.nn.surfaces import edges, ring_weights
 
 
 def aggregate(x: Tensor, surface: Any, rings: int, band_limit: int, spacing: str = "linear") -> Tensor:

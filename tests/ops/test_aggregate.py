@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
-from tests.ops import paper
 from torch_geometric.data import Batch
 
 from fieldconv.ops import Geometry, field_aggregate, gradient_aggregate
-from fieldconv.ops.compiled import aggregate as compiled
-from fieldconv.ops.portable import aggregate as portable
+from fieldconv.ops.compiled import aggregate_kernels as compiled
+from fieldconv.ops.portable import aggregate_torch as portable
+from tests.nn.surfaces import flat_surface, random_field
+from tests.ops import paper
 
 both = pytest.mark.parametrize("backend", ["torch", "compiled"])
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
-from tests.ops import without_numba
 
 from fieldconv import _compiled
 from fieldconv._compiled import NumbaMissing
 from fieldconv.ops import backend, echo_votes, field_aggregate
-from fieldconv.ops.compiled import aggregate as compiled
-from fieldconv.ops.portable import aggregate as portable
-from fieldconv.ops.tangent_relu import tangent_relu
+from fieldconv.ops.compiled import aggregate_kernels as compiled
+from fieldconv.ops.magnitude_relu import magnitude_relu
+from fieldconv.ops.portable import aggregate_torch as portable
+from tests.nn.surfaces import flat_surface, random_field
+from tests.ops import without_numba
 
 ROOT = Path(__file__).parents[2]
 SURFACE = flat_surface(6)
@@ -60,7 +60,7 @@ def test_without_the_variable_kernels_are_used(used, monkeypatch) -> None:
 
 def test_other_values_of_the_variable(monkeypatch) -> None:
     monkeypatch.setenv("FIELDCONV_BACKEND", "cuda")
-    for run in (aggregate, lambda: echo_votes(X, SURFACE), lambda: tangent_relu(X, X[0].real.contiguous())):
+    for run in (aggregate, lambda: echo_votes(X, SURFACE), lambda: magnitude_relu(X, X[0].real.contiguous())):
         with pytest.raises(
             ValueError, match=r"^FIELDCONV_BACKEND must be auto, torch or compiled, got cuda\.$"
         ):

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
-from tests.ops import paper
 from torch import Tensor
 from torch_geometric.data import Batch
 
 from fieldconv.ops import Geometry, field_aggregate
-from fieldconv.ops.compiled import convolve as compiled
+from fieldconv.ops.compiled import convolve_kernels as compiled
 from fieldconv.ops.convolve import field_convolve
+from tests.nn.surfaces import flat_surface, random_field
+from tests.ops import paper
 
 both = pytest.mark.parametrize("backend", ["torch", "compiled"])
 SIZES = [(1, 0, 1, 1), (1, 1, 2, 3), (3, 1, 9, 4), (6, 2, 3, 17), (2, 3, 1, 8)]

@@ -8,11 +8,11 @@ import pickle
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
 
 from fieldconv.ops import echo_votes, field_aggregate, geometry
-from fieldconv.ops.compiled import edges
-from fieldconv.ops.portable import aggregate
+from fieldconv.ops.compiled import sorted_edges as edges
+from fieldconv.ops.portable import aggregate_torch as aggregate
+from tests.nn.surfaces import flat_surface, random_field
 
 both = pytest.mark.parametrize("backend", ["torch", "compiled"])
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fieldconv.nn import ECHO, FieldConv, LearnedGradient
 from fieldconv.ops import Geometry, echo_votes, plain, squared_distances
-from fieldconv.ops.portable import aggregate, echo
+from fieldconv.ops.portable import aggregate_torch as aggregate
+from fieldconv.ops.portable import echo_torch as echo
+from tests.nn.surfaces import flat_surface, random_field
 
 POINTS, CHANNELS = 80, 64
 SURFACE = flat_surface(POINTS, radius=2.0, dtype=torch.float32)  # every point is everybody's neighbour

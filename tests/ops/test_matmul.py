@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldconv.ops.compiled.matmul import LINE, multiply
+from fieldconv.ops.compiled.matmul_kernels import LINE, multiply
 
 
 @pytest.mark.parametrize("tile", [(0,), (0, 0), (0, 0, 0, 0)])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.compiled import relu_linear as kernels
+from fieldconv.ops.compiled import relu_linear_kernels as kernels
 from fieldconv.ops.relu_linear import relu_linear
 
 compiled = partial(relu_linear, backend="compiled")

@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface, random_field
 from torch.utils.data import DataLoader, Dataset
 
 from fieldconv.ops import echo_votes, field_aggregate, gradient_aggregate
-from fieldconv.ops.tangent_relu import tangent_relu
+from fieldconv.ops.magnitude_relu import magnitude_relu
+from tests.nn.surfaces import flat_surface, random_field
 
 SURFACE = flat_surface(60, dtype=torch.float32)
 
@@ -40,7 +40,7 @@ def everything(backend: str) -> list[torch.Tensor]:
     results += gradient_aggregate(SURFACE.x, SURFACE, rings=3, backend=backend)
     loss = sum(part.abs().square().sum() for part in results[:3])
     many, offset = random_field(SURFACE, 1000).requires_grad_(), torch.zeros(1000, requires_grad=True)
-    loss = loss + tangent_relu(many, offset, backend=backend).real.sum()
+    loss = loss + magnitude_relu(many, offset, backend=backend).real.sum()
     return [*results, *torch.autograd.grad(loss, (x, many, offset))]
 
 
@@ -146,7 +146,7 @@ def test_exports_with_any_number_of_points() -> None:
 
 
 OPERATORS = ["gather", "scatter"] + [
-    operator + way for operator in ("lift", "echo", "tangent_relu") for way in ("", "_backward")
+    operator + way for operator in ("lift", "echo", "magnitude_relu") for way in ("", "_backward")
 ]
 
 
@@ -165,7 +165,7 @@ def test_operators_keep_torchs_contract(name, backend) -> None:
         "lift_backward": (x, y.detach()),
         "echo": (x.clone().requires_grad_(), *geometry, 2, False),
         "echo_backward": (x, image.real.contiguous(), image, *geometry, 2, True),
-        "tangent_relu": (x.clone().requires_grad_(), torch.rand(2, dtype=x.real.dtype)),
-        "tangent_relu_backward": (x, torch.rand(2, dtype=x.real.dtype), y[0].detach()),
+        "magnitude_relu": (x.clone().requires_grad_(), torch.rand(2, dtype=x.real.dtype)),
+        "magnitude_relu_backward": (x, torch.rand(2, dtype=x.real.dtype), y[0].detach()),
     }[name]
     torch.library.opcheck(getattr(torch.ops.fieldconv, name).default, (*arguments, backend))

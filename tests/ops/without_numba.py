@@ -18,13 +18,12 @@ from torch import Tensor
 
 def results() -> dict[str, NDArray[np.float64]]:
     """Return outputs and gradients of every operation and layer, as real numbers."""
-    from tests.nn.surfaces import flat_surface, random_field
-    from tests.nn.test_torch_tools import LAYERS, case
-
     from fieldconv.ops import disc_sums, echo_votes, field_aggregate, gradient_aggregate
     from fieldconv.ops.lift import lift
+    from fieldconv.ops.magnitude_relu import magnitude_relu
     from fieldconv.ops.relu_linear import relu_linear
-    from fieldconv.ops.tangent_relu import tangent_relu
+    from tests.nn.surfaces import flat_surface, random_field
+    from tests.nn.test_torch_tools import LAYERS, case
 
     surface = flat_surface(20, radius=0.4)
     x, offset = random_field(surface, 3), torch.tensor([-0.3, 0, 0.3], dtype=torch.float64)
@@ -36,7 +35,7 @@ def results() -> dict[str, NDArray[np.float64]]:
         "echo_votes magnitude": lambda x: echo_votes(x, surface, radial_samples=2, votes="magnitude"),
         "lift": lambda x: lift(x, 2),
         "relu_linear": lambda x: relu_linear(x.real, torch.ones_like(x.real), x.real[:5], x.imag[:5, 0]),
-        "tangent_relu": lambda x: tangent_relu(x, offset),
+        "magnitude_relu": lambda x: magnitude_relu(x, offset),
     }
     found = {name: run(function, x) for name, function in functions.items()}
     for name in LAYERS:

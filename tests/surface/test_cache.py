@@ -11,10 +11,9 @@ import torch
 
 import shapes
 from fieldconv._io import atomic_path
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.surface import Surface, parts
-from fieldconv.surface.cache import SurfaceCache, entry_name, size_limit, write_entry
-from fieldconv.surface.settings import SurfaceSettings
+from fieldconv.geometry import Mesh
+from fieldconv.surface import Surface, SurfaceCache, SurfaceSettings, parts
+from fieldconv.surface.cache import entry_name, size_limit, write_entry
 
 
 @pytest.fixture
@@ -296,7 +295,7 @@ def test_files_have_the_permissions_of_any_new_file(tmp_path):
 
 
 def test_distances_on_templates_are_counted_and_cleared(tmp_path):
-    from fieldconv.tasks.base.distances import template_distances
+    from fieldconv.tasks.base.template_distances import template_distances
 
     template_distances(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), tmp_path)
     assert SurfaceCache(tmp_path).size()[0] == 1

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.shapes import icosphere
 
-from fieldconv.geometry import damage
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.geometry.damage import damage
 from fieldconv.surface import Surface, SurfaceCache, SurfaceSettings
+from tests.shapes import icosphere
 
 VERTICES, FACES = icosphere(3)
 EGG = Mesh(VERTICES * [1.0, 1.3, 1.8], FACES)
@@ -67,7 +67,7 @@ def test_samples_are_vertices_of_the_mesh(samples: int | None) -> None:
 
 
 def surface_area_closed() -> float:
-    from fieldconv.geometry.closing import closed_copy
+    from fieldconv.geometry import closed_copy
 
     return float(closed_copy(TORN.mesh).area)
 

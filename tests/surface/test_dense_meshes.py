@@ -7,9 +7,8 @@ import pytest
 import torch
 
 import shapes
-from fieldconv.geometry.geodesics import tangent_frames
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.geometry import Mesh, tangent_frames
+from fieldconv.networks import FCNet
 from fieldconv.surface import Surface, parts
 
 

@@ -9,9 +9,17 @@ import pytest
 import torch
 
 import shapes
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.surface import Surface, SurfaceCache, SurfaceSettings, parts
-from fieldconv.surface.parts import Part, Preparation, make_parts, parts_of, register_operator, single
+from fieldconv.geometry import Mesh
+from fieldconv.surface import (
+    Part,
+    Preparation,
+    Surface,
+    SurfaceCache,
+    SurfaceSettings,
+    parts,
+    register_operator,
+)
+from fieldconv.surface.parts import make_parts, parts_of, single
 
 BOTH = ("eigenbasis", "eigengradients")
 

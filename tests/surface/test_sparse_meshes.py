@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.shapes import icosphere
 
-from fieldconv.geometry.geodesics import tangent_frames
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh, tangent_frames
 from fieldconv.surface import Surface, SurfaceCache, SurfaceSettings
+from tests.shapes import icosphere
 
 POINTS, FACES = icosphere(2)
 MESH = Mesh(POINTS * [1.0, 1.2, 1.5], FACES)

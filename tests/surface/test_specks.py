@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import shapes
-from fieldconv.geometry.geodesics import tangent_frames
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh, tangent_frames
 from fieldconv.surface import Surface
 
 VERTICES, FACES = shapes.icosphere(3)

@@ -7,8 +7,8 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 import shapes
-from fieldconv.geometry.geodesics import charts, geodesic_discs, tangent_frames
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh, geodesic_discs, tangent_frames
+from fieldconv.geometry.geodesic.geodesic_discs import charts
 from fieldconv.surface import Surface, ToSurface
 from fieldconv.surface.views import coarse_level
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import shapes
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
 from fieldconv.surface.views import (
     at_vertices,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from tests.nn.surfaces import flat_surface
 from torch import Tensor
+
+from tests.nn.surfaces import flat_surface
 
 
 def three_vertices() -> tuple[Any, Tensor]:

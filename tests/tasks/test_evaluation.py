@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
+from fieldconv.geometry import Mesh
+from fieldconv.tasks import Classification, Correspondence, Decoded, Matching, Prediction, Segmentation
 from tests.handmade import strip
 from tests.nn.surfaces import flat_surface
 from tests.tasks.surfaces import three_vertices
-
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.tasks import Classification, Correspondence, Matching, Segmentation
-from fieldconv.tasks.base.prediction import Decoded, Prediction
 
 
 class Data(list[Any]):

@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface
-from tests.shapes import plane
 from torch import Tensor
 
-from fieldconv.datasets.matches import Matches, SurfacePair, find_matches, near_samples
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.datasets import Matches, SurfacePair
+from fieldconv.datasets.matches import find_matches, near_samples
+from fieldconv.geometry import Mesh
+from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
-from fieldconv.tasks.matching import Matching, MatchingConfig, compare, draw_pairs, twin_loss
+from fieldconv.tasks import Matching
+from fieldconv.tasks.matching import MatchingConfig, compare, draw_pairs, twin_loss
+from tests.nn.surfaces import flat_surface
+from tests.shapes import plane
 
 CONFIG = MatchingConfig(positives=50)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fieldconv import commands
-from fieldconv.networks.fcnet import FCNetConfig
-from fieldconv.tasks.base.recipe import TrainingConfig
+from fieldconv.networks import FCNetConfig
+from fieldconv.tasks import TrainingConfig
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]
 

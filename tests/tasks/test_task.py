@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.nn.surfaces import flat_surface
-from tests.shapes import icosphere
-from tests.tasks.surfaces import three_vertices
 from torch import Tensor
 
 from fieldconv import tasks
-from fieldconv.folders.collection import Sample
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.geometry import Mesh
+from fieldconv.labels import Sample
+from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
-from fieldconv.tasks import Metric, Preset, Task, TrainingConfig
-from fieldconv.tasks.base import Decoded
+from fieldconv.tasks import Decoded, Metric, Preset, Task, TrainingConfig
+from tests.nn.surfaces import flat_surface
+from tests.shapes import icosphere
+from tests.tasks.surfaces import three_vertices
 
 
 class Height(Task):

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from fieldconv.datasets.base import SurfaceDataset
-from fieldconv.folders.collection import Collection, Item, Sample
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
-from fieldconv.surface.surface import Surface, ToSurface
-from fieldconv.tasks.base import Chunk, Decoded, Prediction, TrainingConfig
-from fieldconv.tasks.template_parts import TemplateParts
-from fieldconv.tasks.template_points import TemplatePoints, laid_out, places_of
+from fieldconv.datasets import SurfaceDataset
+from fieldconv.geometry import Mesh
+from fieldconv.labels import Collection, Item, Sample
+from fieldconv.networks import FCNet
+from fieldconv.surface import Surface, ToSurface
+from fieldconv.tasks import Chunk, Decoded, Prediction, TemplateParts, TemplatePoints, TrainingConfig
+from fieldconv.tasks.template_points import laid_out, places_of
 from fieldconv.training import load, match, predict, train
 from shapes import icosphere
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fieldconv.datasets import SurfaceDataset
-from fieldconv.folders.collection import Collection, Item, Pair, Sample
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.labels import Collection, Item, Pair, Sample
 from fieldconv.surface import ToSurface
 from shapes import icosphere
 
@@ -67,7 +67,7 @@ def tiny_network(task: str, data: SurfaceDataset, **changes: Any) -> Any:
     """A network of a few hundred weights, the same at every call."""
     import torch
 
-    from fieldconv.networks.fcnet import FCNet
+    from fieldconv.networks import FCNet
 
     torch.manual_seed(0)
     classes = None if task == "matching" else data.num_classes

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.training.blobs import blob, blobs, tiny_network
 
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.geometry import Mesh
+from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks import task_named
-from fieldconv.training import CheckpointError, evaluate, match, predict, train
-from fieldconv.training.checkpoint import load
+from fieldconv.training import CheckpointError, evaluate, load, match, predict, train
 from fieldconv.training.fit import adopt
 from fieldconv.training.outputs import NetworkOutputs
+from tests.training.blobs import blob, blobs, tiny_network
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tests.training.blobs import blob, read
 
 from fieldconv.cli import main
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
-from fieldconv.training.settings import RunSettings
+from fieldconv.geometry import Mesh
+from fieldconv.networks import FCNet
+from fieldconv.training import RunSettings
+from tests.training.blobs import blob, read
 
 SMALL = ["--preset", "tiny", "--samples", "None", "--radius", "0.3", "--width", "6"]
 

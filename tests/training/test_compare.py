@@ -15,12 +15,12 @@ from scipy import stats
 
 import fieldconv as fc
 from fieldconv.cli import main
+from fieldconv.training.comparison.compare_networks import Comparison
 from fieldconv.training.comparison.plan import plan_runs, with_epochs
 from fieldconv.training.comparison.progress import ComparisonProgress
 from fieldconv.training.comparison.results import differences_of
-from fieldconv.training.comparison.run import Comparison
 from fieldconv.training.comparison.significance import holm, paired_test
-from fieldconv.viz.comparison import Compared, write_curves, write_training
+from fieldconv.viz.comparison_page import Compared, write_curves, write_training
 from fieldconv.viz.run_folder import Run
 
 SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}
@@ -209,7 +209,7 @@ def test_goes_on_where_it_stopped(found: Comparison, folder: Path) -> None:
 
 def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped after one epoch of two and called again, a run ends as one that was never stopped."""
-    from fieldconv.training.comparison import run as module
+    from fieldconv.training.comparison import compare_networks as module
 
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     fc.compare(["diffusionnet"], out=whole, seeds=1, epochs=2, **SMALL)
@@ -237,8 +237,8 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_run_that_fails_is_named_and_the_others_go_on(
     found: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from fieldconv.training.comparison import run as module
-    from fieldconv.training.diagnose import TrainingError
+    from fieldconv.training import TrainingError
+    from fieldconv.training.comparison import compare_networks as module
 
     train = module.train_from
 
@@ -318,7 +318,7 @@ def test_budget_is_as_many_epochs_as_fit(found: Comparison, folder: Path, tmp_pa
 def test_what_was_measured_with_other_settings_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fieldconv.training.comparison import run as module
+    from fieldconv.training.comparison import compare_networks as module
 
     was_there = []
     monkeypatch.setattr(module, "measured_cost", lambda _, kept: was_there.append(kept.is_file()))

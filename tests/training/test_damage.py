@@ -18,13 +18,13 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from tests.training.blobs import blobs, tiny_network
 
 from fieldconv.cli import main
-from fieldconv.networks.base import Network
-from fieldconv.training import CheckpointError, train
-from fieldconv.training.checkpoint import STATE, State, load
-from fieldconv.training.settings import RunSettings, read_settings
+from fieldconv.networks import Network
+from fieldconv.training import CheckpointError, RunSettings, load, train
+from fieldconv.training.checkpoint import STATE, State
+from fieldconv.training.settings import read_settings
+from tests.training.blobs import blobs, tiny_network
 
 SOUND = Path(__file__).parents[1] / "fixtures" / "v0.1.0" / "segmentation"
 
@@ -139,7 +139,7 @@ def test_class_names_that_do_not_fit(checkpoint: Path) -> None:
 def test_a_template_that_does_not_fit(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(SOUND.parent / "correspondence", tmp_path / "run"))
     shutil.copy(SOUND.parent / "quadruped.off", tmp_path / "other.off")
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry import Mesh
 
     mesh = Mesh.load(folder / "template.ply")
     Mesh(np.concatenate([mesh.vertices, mesh.vertices[:1]]), mesh.faces).save(folder / "template.ply")

@@ -12,12 +12,11 @@ import pytest
 import torch
 
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.subdivide import subdivided
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.geometry import Mesh, subdivided
+from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.training import predict
-from fieldconv.training.prediction import task_of
+from fieldconv.training.apply import task_of
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import shapes
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.fcnet import FCNet
-from fieldconv.training.prediction import match, predict
+from fieldconv.geometry import Mesh
+from fieldconv.networks import FCNet
+from fieldconv.training import match, predict
 
 SHAPES = {
     "torus": shapes.torus(1.0, 0.4, 24, 12),

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.training.blobs import blob, blobs, tiny_network
 
 from fieldconv.cli import main
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.oddities import oddities
+from fieldconv.geometry import Mesh
+from fieldconv.geometry.mesh.oddities import oddities
 from fieldconv.training import predict
 from fieldconv.training.fit import adopt
+from tests.training.blobs import blob, blobs, tiny_network
 
 
 def odd_mesh() -> Mesh:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import fieldconv as fc
-from fieldconv.training.report import write_report
-from fieldconv.training.settings import RunSettings
+from fieldconv.training import RunSettings
+from fieldconv.training.evidence import write_report
 from fieldconv.viz.run_folder import read_run
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

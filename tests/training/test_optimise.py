@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from fieldconv.tasks.base import TrainingConfig
+from fieldconv.tasks import TrainingConfig
 from fieldconv.training.optimise import MovingAverage, learning_rate
 
 

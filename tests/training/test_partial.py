@@ -12,13 +12,14 @@ from torch import Tensor
 
 from fieldconv.datasets.creature_collection import counterpart
 from fieldconv.datasets.creatures import correspondence, make_creature
-from fieldconv.geometry import damage
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.numbering import by_position
-from fieldconv.networks.base import Network, NetworkConfig
+from fieldconv.geometry import Mesh
+from fieldconv.geometry.damage import damage
+from fieldconv.geometry.mesh.numbering import by_position
+from fieldconv.networks import Network, NetworkConfig
 from fieldconv.tasks.base.metrics import none_score
 from fieldconv.tasks.correspondence import COVERED
-from fieldconv.training.prediction import LOST, from_itself, match
+from fieldconv.training import match
+from fieldconv.training.apply import LOST, from_itself
 
 
 @pytest.mark.parametrize(("species", "seed"), [("quadruped", 3), ("lizard", 5), ("octopus", 1)])

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.training.blobs import read
 
 from fieldconv._io import read_text, write_text
 from fieldconv.cli import main
+from tests.training.blobs import read
 
 SMALL = ["--preset", "tiny", "--samples", "None", "--radius", "0.3", "--width", "6"]
 CLASSES = ("Füße", "お腹 (belly)", "голова")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.training.blobs import blobs, tiny_network
 
 from fieldconv.training import CheckpointError, Machine, train
 from fieldconv.training.checkpoint import STATE, State
+from tests.training.blobs import blobs, tiny_network
 
 ROOT = Path(__file__).parents[2]
 # Dropout, moving average, validation, warm-up: all that a state has to remember.

@@ -10,11 +10,11 @@ import pytest
 import fieldconv as fc
 from fieldconv.cli import main
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry import damage
-from fieldconv.geometry.lattice import random_turn
+from fieldconv.geometry.damage import damage
+from fieldconv.geometry.damage.lattice import random_turn
 from fieldconv.models import MODELS, folder_of
 from fieldconv.tasks.template_points import places_of
-from fieldconv.training.prediction import task_of
+from fieldconv.training.apply import task_of
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.training.blobs import blobs, tiny_network
 
-from fieldconv.networks.fcnet import FCNet
+from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks import TrainingConfig, task_named
 from fieldconv.training import TrainingError, evaluate, train
 from fieldconv.training.batches import ahead, epoch_steps
 from fieldconv.training.loop import Fit
 from fieldconv.training.optimise import MovingAverage, learning_rate
+from tests.training.blobs import blobs, tiny_network
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]
 
@@ -195,7 +195,7 @@ def test_best_epoch_is_kept_and_training_stops_early(tmp_path: Path, monkeypatch
     seen: list[dict[str, torch.Tensor]] = []
 
     def scripted(model: FCNet, *_: Any, **__: Any) -> Any:
-        from fieldconv.tasks.base import Evaluation
+        from fieldconv.tasks import Evaluation
 
         seen.append({name: value.clone() for name, value in model.state_dict().items()})
         return Evaluation("segmentation", {"accuracy": next(values)}, [])

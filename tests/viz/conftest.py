@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from shapes import icosphere
 from viz.browser import Browser, find_chromium
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.viz.values import VertexValues, write_shape
+from fieldconv.geometry import Mesh
+from fieldconv.viz import VertexValues, write_shape
 from shapes import icosphere
 
 PARTS = ["head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot"]

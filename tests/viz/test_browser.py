@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.viz import Panel, write_page
 from fieldconv.viz import panels as pan
-from fieldconv.viz.panels import Panel
-from fieldconv.viz.viewer import write_page
 from shapes import icosphere
 from viz.browser import Browser
 from viz.test_viewer import NASTY, all_kinds

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from fieldconv.viz.camera import guess_up
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldconv.viz import figures
-from fieldconv.viz.metric import Metric
+from fieldconv.viz import Metric, figures
 
 rng = np.random.default_rng(0)
 CURVE = np.stack([np.linspace(0, 0.25, 20), np.linspace(0.2, 1, 20)], 1)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
-from fieldconv.tasks.base import Evaluation, Prediction
+from fieldconv.tasks import Evaluation, Prediction
 from fieldconv.viz import Display
 from fieldconv.viz.notebook import SMALL
 from shapes import icosphere

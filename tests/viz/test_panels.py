@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
 

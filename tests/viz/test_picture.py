@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.viz import Camera, Panel, render, write_picture
 from fieldconv.viz import panels as pan
-from fieldconv.viz.camera import Camera, frame
-from fieldconv.viz.panels import Panel
-from fieldconv.viz.picture import _rasterise, polar_colours, render, write_picture
+from fieldconv.viz.camera import frame
+from fieldconv.viz.picture import _rasterise, polar_colours
 
 
 def test_rasteriser_agrees_with_a_loop_over_pixels() -> None:

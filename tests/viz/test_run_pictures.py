@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tests.viz.runs import write_run
 
 from fieldconv.viz.run_folder import read_run, shape_panels
 from fieldconv.viz.run_pictures import coloured_by, write_shape_pictures
+from tests.viz.runs import write_run
 
 
 @pytest.mark.parametrize(

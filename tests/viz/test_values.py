@@ -6,19 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.viz import VertexValues, read_shape, write_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
-from fieldconv.viz.values import (
-    VertexValues,
-    colouring,
-    read_about,
-    read_shape,
-    slug,
-    values_of,
-    vertex_colours,
-    write_shape,
-)
+from fieldconv.viz.values import colouring, read_about, slug, values_of, vertex_colours
 
 COUNT = 162
 RNG = np.random.default_rng(0)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry import Mesh
+from fieldconv.viz import VertexValues, view, view_meshes, write_shape
 from fieldconv.viz import panels as pan
-from fieldconv.viz import view, view_meshes
-from fieldconv.viz.values import Shown, VertexValues, write_shape
+from fieldconv.viz.values import Shown
 
 
 @pytest.fixture

@@ -15,11 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.viz import page
+from fieldconv.geometry import Mesh
+from fieldconv.viz import Panel, page, write_page
 from fieldconv.viz import panels as pan
-from fieldconv.viz.panels import Panel
-from fieldconv.viz.viewer import write_page
 
 NASTY = "</script><img src=x onerror=alert(1)>\"'&\u2028`${1}"
 LOADS = re.compile(

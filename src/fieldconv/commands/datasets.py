@@ -37,7 +37,7 @@ def make(
         seed: Another seed gives another dataset.
     """
     from fieldconv.datasets.make import make_folder
-    from fieldconv.folders.parallel import progress_bar
+    from fieldconv.labels.parallel import progress_bar
 
     make_folder(
         out,
@@ -65,8 +65,8 @@ def check(folder: Folder, /, task: str | None = None) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from fieldconv.datasets.check import check_folder
-    from fieldconv.folders.parallel import progress_bar
+    from fieldconv.datasets.folder_check import check_folder
+    from fieldconv.labels.parallel import progress_bar
 
     report = check_folder(folder, task=task, watch=progress_bar("Reading"))
     console = Console(highlight=False)

@@ -22,7 +22,7 @@ def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 
     from fieldconv import keep_freed_memory
     from fieldconv._duration import duration
     from fieldconv.training.checkpoint import STATE
-    from fieldconv.training.evaluating import evaluate
+    from fieldconv.training.measure import evaluate
     from fieldconv.training.run import train_from
     from fieldconv.training.settings import FILE, RunSettings, read_settings
 
@@ -65,7 +65,7 @@ Try next
 
 def _draw_demo(model: Any, test: Any, out: Path) -> Path:
     """Coloured meshes of a few test creatures, and a picture of truth and prediction."""
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry.mesh.mesh import Mesh
     from fieldconv.viz.colours import categorical
     from fieldconv.viz.panels import Panel, labels
     from fieldconv.viz.picture import write_picture

@@ -61,7 +61,7 @@ def _evaluate(
     from fieldconv.datasets.source import DataSource
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.checkpoint import load, read_config
-    from fieldconv.training.evaluating import evaluate
+    from fieldconv.training.measure import evaluate
     from fieldconv.training.run import source_of
 
     model = load(run)

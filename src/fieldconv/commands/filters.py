@@ -28,7 +28,7 @@ def filters(
         most: At most this many input and output channels of each convolution.
         up: Axis that points up at first; guessed from the mesh if not given.
     """
-    from fieldconv.training.report import write_filters
+    from fieldconv.training.evidence import write_filters
 
     check_place(out)
     print(f"Wrote {write_filters(run, out, mesh=mesh, most=most, up=up)}")

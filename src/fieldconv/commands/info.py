@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fieldconv._checked import check_count
 from fieldconv._duration import duration
 from fieldconv.commands.options import Meshes
-from fieldconv.geometry.discs import PAIR_BYTES, RADIUS
+from fieldconv.geometry.geodesic.discs import PAIR_BYTES, RADIUS
 from fieldconv.surface.settings import SAMPLES
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry.mesh.mesh import Mesh
 
 DISCS = 200  # that are counted
 COARSE = 4096  # vertices at which discs are counted on larger meshes
@@ -36,7 +36,7 @@ def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = SAMPLES) -> int
     from rich.console import Console
 
     from fieldconv import keep_freed_memory
-    from fieldconv.geometry.mesh import MeshError
+    from fieldconv.geometry.mesh.mesh import MeshError
     from fieldconv.geometry.shapefile import load_shape
 
     keep_freed_memory()
@@ -62,8 +62,8 @@ def _show_folder(folder: Path, console: Any) -> int:
     """Print a line for each mesh of a folder; return 1 if one cannot be used."""
     from rich.table import Table
 
-    from fieldconv.geometry.mesh import Mesh, MeshError
-    from fieldconv.geometry.meshfiles import meshes_below
+    from fieldconv.geometry.mesh.files import meshes_below
+    from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
     table = Table("mesh", "vertices", "faces", "components", "problems")
     for column in table.columns[1:4]:
@@ -98,7 +98,7 @@ def _show(shape: Mesh, title: str, radius: float, samples: int, console: Any) ->
     """Print a mesh's counts and problems at once, then its neighbourhoods; return 1 if it cannot be used."""
     from rich.table import Table
 
-    from fieldconv.geometry.numbering import with_near_numbers
+    from fieldconv.geometry.mesh.numbering import with_near_numbers
 
     shape = with_near_numbers(shape)
     report = shape.check()
@@ -143,8 +143,8 @@ def _neighbours(shape: Mesh, radius: float) -> np.ndarray[Any, np.dtype[np.int64
     """Vertices in some discs, counted on a coarser mesh if there are very many."""
     import numpy as np
 
-    from fieldconv.geometry.coarsen import coarsened
-    from fieldconv.geometry.geodesics import geodesic_discs
+    from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
+    from fieldconv.geometry.resample.coarsen import coarsened
 
     coarse = coarsened(shape, COARSE, rounds=0)
     count = len(coarse.mesh.vertices)

@@ -47,9 +47,9 @@ def match(
             triangle) for each vertex of A; a few seconds more.
         also: Further formats for the coloured meshes.
     """
+    from fieldconv.training.apply import distinct
+    from fieldconv.training.apply import match as apply
     from fieldconv.training.checkpoint import load
-    from fieldconv.training.prediction import distinct
-    from fieldconv.training.prediction import match as apply
 
     check_elsewhere(out, [a, b])
     with printed_warnings():

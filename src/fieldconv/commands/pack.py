@@ -52,7 +52,7 @@ def pack(
     """
     from fieldconv import keep_freed_memory
     from fieldconv.datasets import Packer, open_dataset
-    from fieldconv.folders.errors import DatasetError
+    from fieldconv.labels.errors import DatasetError
     from fieldconv.surface.cache import size_limit
     from fieldconv.surface.surface import ToSurface
     from fieldconv.tasks import task_named

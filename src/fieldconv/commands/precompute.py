@@ -19,8 +19,8 @@ from typing import Annotated
 
 import tyro
 
-from fieldconv.folders.parallel import Lines
-from fieldconv.geometry.meshfiles import meshes_below
+from fieldconv.geometry.mesh.files import meshes_below
+from fieldconv.labels.parallel import Lines
 from fieldconv.surface.settings import SurfaceSettings
 
 Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
@@ -219,7 +219,7 @@ def _end_with_parent() -> None:
 
 def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:
     """Prepare one mesh; return whether there was anything to do, and what went wrong."""
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry.mesh.mesh import Mesh
     from fieldconv.networks import network_named
     from fieldconv.surface.cache import SurfaceCache
 

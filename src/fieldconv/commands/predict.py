@@ -53,10 +53,10 @@ def predict(
     from fieldconv import keep_freed_memory
     from fieldconv._io import write_csv, write_json
     from fieldconv.surface.views import check_rotations
+    from fieldconv.training.apply import distinct, task_of
+    from fieldconv.training.apply import predict as apply
     from fieldconv.training.checkpoint import load
-    from fieldconv.training.prediction import distinct, task_of
-    from fieldconv.training.prediction import predict as apply
-    from fieldconv.training.progress import follow
+    from fieldconv.training.run_progress import follow
 
     keep_freed_memory()
     paths = mesh_paths(meshes)

@@ -25,7 +25,7 @@ def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) 
         figures: Folder to write the plots to as well, as PNG and PDF for print, and for a single run
             pictures of its worst and best test shapes. docs/reproducing.md lists the figures of the paper.
     """
-    from fieldconv.training.report import compare, write_figures, write_report
+    from fieldconv.training.evidence import compare, write_figures, write_report
 
     check_place(out)
     if len(runs) == 1:

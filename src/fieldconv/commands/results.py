@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fieldconv._io import read_text
-from fieldconv.geometry.meshfiles import meshes_below
+from fieldconv.geometry.mesh.files import meshes_below
 
 if TYPE_CHECKING:
     from fieldconv.tasks.base import Evaluation

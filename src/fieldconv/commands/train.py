@@ -164,9 +164,9 @@ def run(
 ) -> int:
     """Train, test and report with the given settings; return the exit code."""
     from fieldconv import keep_freed_memory
-    from fieldconv.folders.errors import DatasetError
-    from fieldconv.training.evaluating import evaluate
-    from fieldconv.training.report import report_on
+    from fieldconv.labels.errors import DatasetError
+    from fieldconv.training.evidence import report_on
+    from fieldconv.training.measure import evaluate
     from fieldconv.training.run import check_free, train_from
     from fieldconv.training.settings import FILE, RunSettings
 

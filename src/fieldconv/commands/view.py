@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from fieldconv.commands.options import Meshes
 from fieldconv.commands.results import check_place
-from fieldconv.geometry.discs import RADIUS
+from fieldconv.geometry.geodesic.discs import RADIUS
 
 if TYPE_CHECKING:
-    from fieldconv.geometry.mesh import Mesh
+    from fieldconv.geometry.mesh.mesh import Mesh
     from fieldconv.viz.values import Shown
 
 Files = tuple[Path, ...]
@@ -80,8 +80,8 @@ def view(
 
 def _predicted(run: Path, meshes: tuple[Path, ...]) -> tuple[list[Shown], Mesh | None]:
     """What a run's network says about each mesh, and the template that this refers to."""
+    from fieldconv.training.apply import predict, task_of
     from fieldconv.training.checkpoint import load
-    from fieldconv.training.prediction import predict, task_of
     from fieldconv.viz.values import Shown
 
     model = load(run)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fieldconv.folders.collection import Ints, Sample, fill_geodesically, first_preimage
-from fieldconv.geometry.damage import Damaged, damaged, refined
-from fieldconv.geometry.reshape import reshaped
+from fieldconv.geometry.damage.damage import Damaged, damaged, refined
+from fieldconv.geometry.damage.reshape import reshaped
+from fieldconv.labels.collection import Ints, Sample, fill_geodesically, first_preimage
 from fieldconv.surface.parts import SPARSE
 from fieldconv.surface.settings import SPARSER
 from fieldconv.tasks import task_named
@@ -78,6 +78,9 @@ def _new_vertices(origin: Origin) -> Ints:
 def damage_version() -> str:
     """Return a name for how meshes are damaged: another one when the code changes."""
     folder = files("fieldconv.geometry")
-    names = ("bridge", "damage", "halfedge", "lattice", "remesh", "subdivide", "topology", "voxels")
-    text = b"".join(folder.joinpath(f"{name}.py").read_bytes() for name in names)
+    names = (
+        *("damage/build_bridge.py", "damage/damage.py", "damage/lattice.py", "damage/voxels.py"),
+        *("mesh/halfedge.py", "mesh/topology.py", "resample/remesh.py", "resample/subdivide.py"),
+    )
+    text = b"".join(folder.joinpath(name).read_bytes() for name in names)
     return hashlib.sha256(text).hexdigest()[:16]

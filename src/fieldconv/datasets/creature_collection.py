@@ -23,8 +23,8 @@ from fieldconv.datasets.creatures import (
 )
 from fieldconv.datasets.creatures.difficulty import named
 from fieldconv.datasets.creatures.species import SKELETONS
-from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import EmbeddedShape, Task
 
@@ -140,7 +140,7 @@ def _version() -> str:
     sources = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".py")}
     sources["collection"] = files("fieldconv.datasets").joinpath("creature_collection.py").read_bytes()
     geometry = files("fieldconv.geometry")
-    for name in ("damage.py", "halfedge.py", "lattice.py", "topology.py"):
+    for name in ("damage/damage.py", "mesh/halfedge.py", "damage/lattice.py", "mesh/topology.py"):
         sources[name] = geometry.joinpath(name).read_bytes()
     return hashlib.sha256(b"".join(sources[name] for name in sorted(sources))).hexdigest()[:16]
 

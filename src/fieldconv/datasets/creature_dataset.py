@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fieldconv.datasets.base import Own, SurfaceDataset
 from fieldconv.datasets.creature_collection import creature_collection
 from fieldconv.datasets.creatures import Difficulty
+from fieldconv.datasets.surface_dataset import Own, SurfaceDataset
 
 
 class Creatures(SurfaceDataset):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 
 
 def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:

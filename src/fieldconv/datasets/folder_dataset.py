@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fieldconv.datasets.base import SurfaceDataset
 from fieldconv.datasets.benchmarks import benchmark_in
-from fieldconv.datasets.benchmarks.base import Benchmark
+from fieldconv.datasets.benchmarks.benchmark import Benchmark
 from fieldconv.datasets.packed import PackedDataset, is_packed
-from fieldconv.folders.collection import Collection
-from fieldconv.folders.own import OwnFolder
-from fieldconv.folders.splits import check_split
+from fieldconv.datasets.surface_dataset import SurfaceDataset
+from fieldconv.labels.collection import Collection
+from fieldconv.labels.own_folder import OwnFolder
+from fieldconv.labels.splits import check_split
 from fieldconv.tasks import all_tasks, task_named
 
 OWN = "own folder"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from fieldconv._io import write_text
 from fieldconv.datasets.creature_collection import creature_collection
-from fieldconv.folders.collection import Collection, Item, Sample
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.labels import write_numbers
-from fieldconv.folders.parallel import Watch, run_all
+from fieldconv.labels.collection import Collection, Item, Sample
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import write_numbers
+from fieldconv.labels.parallel import Watch, run_all
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Task
 

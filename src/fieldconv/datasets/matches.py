@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch_geometric.data import Data
 
-from fieldconv.geometry.geodesics import geodesic_discs
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.surface import Surface
 
 BALL = 0.05  # geodesic radius within which a match counts as right, at unit area

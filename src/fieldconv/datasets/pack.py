@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from fieldconv._io import atomic_path, write_text
-from fieldconv.datasets.base import SurfaceDataset
 from fieldconv.datasets.packed import (
     FORMAT,
     INDEX,
@@ -21,7 +20,8 @@ from fieldconv.datasets.packed import (
     is_packed,
     sample_tensors,
 )
-from fieldconv.folders.parallel import followed
+from fieldconv.datasets.surface_dataset import SurfaceDataset
+from fieldconv.labels.parallel import followed
 from fieldconv.surface.cache import write_entry
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import ToSurface

@@ -26,12 +26,12 @@ import torch
 from torch import Tensor
 
 from fieldconv._io import read_text
-from fieldconv.datasets.base import MEMORY, REMEMBERED, WORK, Own, PreTransform, SurfaceDataset
 from fieldconv.datasets.copies import damage_version
-from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.splits import check_split
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.datasets.surface_dataset import MEMORY, REMEMBERED, WORK, Own, PreTransform, SurfaceDataset
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.splits import check_split
 from fieldconv.surface.cache import read_entry
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import Surface, ToSurface

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from . import meshfiles
-from .mesh import Mesh, MeshError, mesh_of
-from .meshfiles.common import Contents
-from .pointcloud import triangulate
+from fieldconv.geometry.mesh import files as meshfiles
+from fieldconv.geometry.mesh.files.common import Contents
+from fieldconv.geometry.mesh.mesh import Mesh, MeshError, mesh_of
+from fieldconv.geometry.resample.pointcloud import triangulate
 
 
 def load_shape(path: str | Path) -> Mesh:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fieldconv.ops.tangent_relu import tangent_relu
+from fieldconv.ops.magnitude_relu import magnitude_relu
 
 
 class TangentReLU(nn.Module):
@@ -40,7 +40,7 @@ class TangentReLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the layer."""
-        return tangent_relu(x, self.offset)
+        return magnitude_relu(x, self.offset)
 
     def extra_repr(self) -> str:
         return f"{self.channels}"

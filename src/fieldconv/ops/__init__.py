@@ -2,7 +2,7 @@
 
 from fieldconv.ops.aggregate import disc_sums, field_aggregate, gradient_aggregate
 from fieldconv.ops.direction import unit
-from fieldconv.ops.echo import echo_size, echo_votes
+from fieldconv.ops.echo_votes import echo_size, echo_votes
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.pairs import squared_distances
 from fieldconv.ops.rings import ring_radii

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from fieldconv.ops import plain
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
-from fieldconv.ops.compiled import aggregate as compiled
+from fieldconv.ops.compiled import aggregate_kernels as compiled
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.lift import lift
-from fieldconv.ops.portable import aggregate as portable
+from fieldconv.ops.portable import aggregate_torch as portable
 from fieldconv.ops.rings import Spacing
 
 # The operations below are what torch.compile and torch.export see. The sums are linear in the features:

@@ -10,10 +10,10 @@ from torch import Tensor
 from fieldconv.ops import plain
 from fieldconv.ops.aggregate import field_aggregate
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
-from fieldconv.ops.compiled import convolve as compiled
+from fieldconv.ops.compiled import convolve_kernels as compiled
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.geometry import Geometry
-from fieldconv.ops.portable import convolve as portable
+from fieldconv.ops.portable import convolve_torch as portable
 from fieldconv.ops.rings import Spacing
 
 _GEOMETRY = (

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from fieldconv.ops import plain
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
-from fieldconv.ops.compiled import lift as compiled
-from fieldconv.ops.portable import lift as portable
+from fieldconv.ops.compiled import lift_kernels as compiled
+from fieldconv.ops.portable import lift_torch as portable
 
 
 @torch.library.custom_op(

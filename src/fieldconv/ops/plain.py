@@ -96,7 +96,7 @@ def echo(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> Te
     return (result * unit(result).conj_physical()).real if vector else result
 
 
-def tangent_relu(x: Tensor, offset: Tensor) -> Tensor:
+def magnitude_relu(x: Tensor, offset: Tensor) -> Tensor:
     """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
     magnitude, direction = polar(x)
     return torch.relu(magnitude + offset) * direction

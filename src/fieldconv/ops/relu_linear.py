@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fieldconv.ops import plain
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
-from fieldconv.ops.compiled import relu_linear as compiled
+from fieldconv.ops.compiled import relu_linear_kernels as compiled
 
 _KERNELS = (torch.float32, torch.float64)
 

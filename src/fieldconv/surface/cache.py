@@ -24,8 +24,8 @@ from uuid import uuid4
 
 from torch import Tensor
 
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.surface.packing import PackingError, packed, unpacked
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.surface.codec import PackingError, packed, unpacked
 from fieldconv.surface.parts import Part, Preparation, make_parts, parts_of
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.stores import FolderStore, Found, store_at

@@ -16,20 +16,25 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
-from fieldconv.geometry.balls import ball_integrals
-from fieldconv.geometry.charts import begin_frames
-from fieldconv.geometry.closing import closed_copy, rim_distances
-from fieldconv.geometry.coarsen import Resampled, coarsened
-from fieldconv.geometry.damage import smoothed
-from fieldconv.geometry.discs import PAIR_BYTES
-from fieldconv.geometry.front import suits_front
-from fieldconv.geometry.geodesics import SOLVER_VERSION, geodesic_discs, tangent_frames
-from fieldconv.geometry.gradient import vertex_gradients
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.numbering import by_position
-from fieldconv.geometry.sampling import SeenSamples, farthest_point_samples, sample_areas, seen_samples
-from fieldconv.geometry.specks import surface_vertices
-from fieldconv.geometry.spectral import (
+from fieldconv.geometry.damage.damage import smoothed
+from fieldconv.geometry.geodesic.charts import begin_frames
+from fieldconv.geometry.geodesic.discs import PAIR_BYTES
+from fieldconv.geometry.geodesic.front import suits_front
+from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION, geodesic_discs, tangent_frames
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.numbering import by_position
+from fieldconv.geometry.mesh.specks import surface_vertices
+from fieldconv.geometry.resample.close_holes import closed_copy, rim_distances
+from fieldconv.geometry.resample.coarsen import Resampled, coarsened
+from fieldconv.geometry.resample.sampling import (
+    SeenSamples,
+    farthest_point_samples,
+    sample_areas,
+    seen_samples,
+)
+from fieldconv.geometry.resample.subdivide import subdivided
+from fieldconv.geometry.spectral.balls import ball_integrals
+from fieldconv.geometry.spectral.signatures import (
     RESOLVED,
     Eigenbasis,
     eigenbasis,
@@ -37,7 +42,7 @@ from fieldconv.geometry.spectral import (
     local_heat,
     wave_kernel_signature,
 )
-from fieldconv.geometry.subdivide import subdivided
+from fieldconv.geometry.spectral.vertex_gradients import vertex_gradients
 from fieldconv.surface.settings import SurfaceSettings
 
 Tensors = dict[str, Tensor]
@@ -90,9 +95,8 @@ def _sampled(
 class Preparation:
     """A mesh, scaled to unit area, and what several parts need of it, worked out once.
 
-    Vertices on no face, and specks, are left out (`fieldconv.geometry.specks`). The others are numbered by
-    position while they are measured (`fieldconv.geometry.numbering`); samples have the order of the mesh as
-    it was given.
+    Vertices on no face, and specks, are left out (`surface_vertices`). The others are numbered by position
+    while they are measured (`by_position`); samples have the order of the mesh as it was given.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from fieldconv._checked import check_choices, check_count, shown
-from fieldconv.geometry.discs import RADIUS
+from fieldconv.geometry.geodesic.discs import RADIUS
 
 Solver = Literal["local", "heat"]
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.parts import (
     AT_HAND,
     SIGNATURES,
@@ -174,7 +174,7 @@ class Surface(Data):  # type: ignore[misc]
         normals: NDArray[np.float64] | None = None,
     ) -> Surface:
         """Prepare a point cloud (N, 3) as the mesh that `triangulate` makes of it."""
-        from fieldconv.geometry.pointcloud import triangulate
+        from fieldconv.geometry.resample.pointcloud import triangulate
 
         return cls.from_mesh(triangulate(points, normals), radius, samples, features)
 
@@ -200,7 +200,7 @@ class Surface(Data):  # type: ignore[misc]
 
         Examples
         --------
-        >>> from fieldconv.geometry.mesh import Mesh
+        >>> from fieldconv.geometry.mesh.mesh import Mesh
         >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
         >>> surface = Surface.from_mesh(square, samples=2)
         >>> surface.interpolate(torch.ones(2))

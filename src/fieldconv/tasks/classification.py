@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, natural_order
-from fieldconv.folders.own import OwnFolder
-from fieldconv.geometry.damage import Damaged
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.damage.damage import Damaged
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, natural_order
+from fieldconv.labels.own_folder import OwnFolder
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
     LETTER,
@@ -37,7 +37,7 @@ from fieldconv.tasks.base import (
 )
 from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.cross_entropy import cross_entropy
-from fieldconv.tasks.base.labels import CALIBRATION, RELIABILITY, LabelTask
+from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import accuracy, confusion
 
 # The paper says "either 32 or 48 features" without saying where: 48 goes to segmentation, its largest filters

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
-from fieldconv.folders.collection import Collection, Item, Sample, load_mesh
-from fieldconv.folders.labels import write_numbers
-from fieldconv.folders.own import OwnFolder, read_map, template_files
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.topology import edge_graph
-from fieldconv.networks.base import Network
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import edge_graph
+from fieldconv.labels.collection import Collection, Item, Sample, load_mesh
+from fieldconv.labels.label_files import write_numbers
+from fieldconv.labels.own_folder import OwnFolder, read_map, template_files
+from fieldconv.networks.protocol import Network
 from fieldconv.surface.cache import default_folder
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
@@ -35,9 +35,9 @@ from fieldconv.tasks.base import (
     Preset,
 )
 from fieldconv.tasks.base.calibration import Reliability
-from fieldconv.tasks.base.distances import template_distances
-from fieldconv.tasks.base.labels import CALIBRATION, LabelTask
+from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
+from fieldconv.tasks.base.template_distances import template_distances
 from fieldconv.viz.values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
-from fieldconv.folders.collection import (
+from fieldconv.geometry.mesh.files import MESH_SUFFIXES
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.spectral.signatures import (
+    Eigenbasis,
+    eigenbasis,
+    heat_kernel_signature,
+    wave_kernel_signature,
+)
+from fieldconv.labels.collection import (
     Collection,
     Item,
     Pair,
@@ -24,8 +32,8 @@ from fieldconv.folders.collection import (
     load_mesh,
     mesh_files,
 )
-from fieldconv.folders.labels import Ints, read_vertex_map
-from fieldconv.folders.own import (
+from fieldconv.labels.label_files import Ints, read_vertex_map
+from fieldconv.labels.own_folder import (
     SIDES,
     Entry,
     OwnFolder,
@@ -34,17 +42,9 @@ from fieldconv.folders.own import (
     read_map,
     template_files,
 )
-from fieldconv.folders.pairs import read_pairs
-from fieldconv.folders.splits import split_groups
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.meshfiles import MESH_SUFFIXES
-from fieldconv.geometry.spectral import (
-    Eigenbasis,
-    eigenbasis,
-    heat_kernel_signature,
-    wave_kernel_signature,
-)
-from fieldconv.networks.base import Network
+from fieldconv.labels.pairs import read_pairs
+from fieldconv.labels.splits import split_groups
+from fieldconv.networks.protocol import Network
 from fieldconv.ops import squared_distances
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import joined

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fieldconv._io import read_text, write_text
-from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, mesh_files
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.labels import (
+from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import (
     Ints,
     colour_labels,
     label_words,
@@ -21,8 +21,8 @@ from fieldconv.folders.labels import (
     vertex_labels,
     write_numbers,
 )
-from fieldconv.folders.own import SIDES, OwnFolder
-from fieldconv.networks.base import Network
+from fieldconv.labels.own_folder import SIDES, OwnFolder
+from fieldconv.networks.protocol import Network
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
     LETTER,
@@ -41,7 +41,7 @@ from fieldconv.tasks.base import (
     Preset,
 )
 from fieldconv.tasks.base.calibration import Reliability
-from fieldconv.tasks.base.labels import CALIBRATION, RELIABILITY, LabelTask
+from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import Floats, accuracy, confusion, intersection_over_union, mean_iou
 from fieldconv.viz.uncertainty import majority, sum_interval
 from fieldconv.viz.values import VertexValues

@@ -15,15 +15,15 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv._io import write_array
-from fieldconv.folders.collection import Collection, Item, Sample, load_mesh
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.own import OwnFolder, template_files
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.geometry.embedding import geodesic_embedding, nearest_in_triangles
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.sampling import farthest_point_samples
-from fieldconv.geometry.topology import components
-from fieldconv.networks.base import Network
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import components
+from fieldconv.geometry.resample.sampling import farthest_point_samples
+from fieldconv.geometry.spectral.embedding import geodesic_embedding, nearest_in_triangles
+from fieldconv.labels.collection import Collection, Item, Sample, load_mesh
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.own_folder import OwnFolder, template_files
+from fieldconv.networks.protocol import Network
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.tasks.base import Chunk, Task, TrainingConfig
 
 Thing = TypeVar("Thing")

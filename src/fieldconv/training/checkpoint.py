@@ -25,10 +25,10 @@ from torch.overrides import TorchFunctionMode
 
 from fieldconv import __version__
 from fieldconv._io import atomic_path, read_text, write_json, write_text
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.models import folder_of, shipped
 from fieldconv.networks import network_named
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named, task_names
 
 WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"

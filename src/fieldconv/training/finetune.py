@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 
 _OF_THE_DATA = ("head", "outputs")  # what the task and the data decide
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 
 LOOKED_AT = 20  # examples that tell how dense all are

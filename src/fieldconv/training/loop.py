@@ -13,10 +13,9 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.tasks.base import Evaluation, Task, TrainingConfig
 from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
-from fieldconv.training.calibrating import calibrate
 from fieldconv.training.checkpoint import (
     STATE,
     CheckpointError,
@@ -27,10 +26,11 @@ from fieldconv.training.checkpoint import (
     save_pretrained,
 )
 from fieldconv.training.diagnose import TrainingError, explain
-from fieldconv.training.evaluating import run_evaluation
 from fieldconv.training.logs import TensorBoard, write_log
+from fieldconv.training.measure import run_evaluation
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
-from fieldconv.training.progress import TrainingProgress
+from fieldconv.training.run_progress import TrainingProgress
+from fieldconv.training.temperature import calibrate
 from fieldconv.viz.run_folder import LOG
 
 TENSORBOARD = "tensorboard"

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import on_device, orientations
 from fieldconv.tasks.base import Task

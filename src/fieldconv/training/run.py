@@ -20,7 +20,7 @@ from lightning_fabric import Fabric
 
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
 from fieldconv.training.checkpoint import STATE, load, read_config

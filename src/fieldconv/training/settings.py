@@ -12,7 +12,7 @@ from fieldconv._checked import checked, field_types, shown
 from fieldconv._io import read_text, write_text
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
-from fieldconv.networks.base import NetworkConfig
+from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
 from fieldconv.training.checkpoint import load

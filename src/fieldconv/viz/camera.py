@@ -8,7 +8,7 @@ from math import radians, sin, tan
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz.panels import Panel
 
 Floats = NDArray[np.float64]

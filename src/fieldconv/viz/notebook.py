@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fieldconv.geometry.coarsen import coarsened
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.pointcloud import triangulate
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.resample.coarsen import coarsened
+from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.viz import page
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
@@ -187,7 +187,7 @@ def show_report(folder: str | Path | None, evaluation: Mapping[str, Any], *, hei
         Content of ``evaluation/metrics.json``.
     """
     from fieldconv._io import write_json
-    from fieldconv.viz.report import write_report
+    from fieldconv.viz.report_page import write_report
     from fieldconv.viz.run_folder import EVALUATION, NUMBERS
 
     with tempfile.TemporaryDirectory() as made:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import colours as col
 
 Floats = NDArray[np.float64]
@@ -284,7 +284,7 @@ def in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
         vectors = vectors[:, 0] + 1j * vectors[:, 1]
     if vectors.ndim == 2:
         return vectors.astype(np.float64)
-    from fieldconv.geometry.geodesics import tangent_frames
+    from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
 
     frame, normal = tangent_frames(mesh)
     turned: Floats = vectors.real[:, None] * frame + vectors.imag[:, None] * np.cross(normal, frame)
@@ -325,7 +325,7 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
         The logarithm (hue = angle, rings = distance), with the directions along which each point sees the
         centre's zero direction, parallel-transported to it.
     """
-    from fieldconv.geometry.geodesics import geodesic_discs
+    from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
 
     count = len(mesh.vertices)
     if not 0 <= vertex < count:

@@ -66,7 +66,7 @@ def write_picture(
     Examples
     --------
     >>> import tempfile
-    >>> from fieldconv.geometry.mesh import Mesh
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> triangle = Panel(mesh=Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]))
     >>> write_picture([triangle], Path(tempfile.mkdtemp()) / "triangle.png").name
     'triangle.png'

@@ -37,7 +37,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz.arrange import DESCRIPTORS
 from fieldconv.viz.metric import Metric, metric_of
 from fieldconv.viz.panels import Panel, magnitude

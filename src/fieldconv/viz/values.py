@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._io import atomic_path
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.shapefile import load_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan

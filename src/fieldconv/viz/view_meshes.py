@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
 from fieldconv.viz.values import MOST_CLASSES, Shown, VertexValues, colouring, read_about, read_shape

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.geometry.mesh import Mesh
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import colours as col
 from fieldconv.viz import page
 from fieldconv.viz.camera import AXES, Camera, frame, guess_up

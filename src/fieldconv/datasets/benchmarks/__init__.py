@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from fieldconv._registry import Registry
 
 if TYPE_CHECKING:
-    from fieldconv.datasets.benchmarks.base import Benchmark
+    from fieldconv.datasets.benchmarks.benchmark import Benchmark
 
 
 def _base() -> type[Benchmark]:
-    from fieldconv.datasets.benchmarks.base import Benchmark
+    from fieldconv.datasets.benchmarks.benchmark import Benchmark
 
     return Benchmark
 
 
-BENCHMARKS: Registry[Benchmark] = Registry("benchmark", __name__, _base, helpers=("base",))
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", __name__, _base, helpers=("benchmark",))
 
 
 def benchmark_in(root: str | Path) -> type[Benchmark] | None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
-from fieldconv.folders.collection import (
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.labels.collection import (
     Collection,
     Ints,
     Item,
@@ -21,9 +21,9 @@ from fieldconv.folders.collection import (
     load_mesh,
     mesh_files,
 )
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.labels import read_vertex_map
-from fieldconv.folders.splits import check_split
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import read_vertex_map
+from fieldconv.labels.splits import check_split
 
 HINT = (
     "The set is laid out as shapes/tr_reg_000.off … tr_reg_099.off and corres/tr_reg_000.vts …; it can be "

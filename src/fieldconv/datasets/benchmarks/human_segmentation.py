@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
-from fieldconv.folders.collection import (
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.geometry.mesh.files import MESH_SUFFIXES
+from fieldconv.labels.collection import (
     Collection,
     Item,
     Sample,
@@ -23,10 +24,9 @@ from fieldconv.folders.collection import (
     mesh_files,
     natural_order,
 )
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.labels import LABEL_SUFFIXES, read_integers, vertex_labels
-from fieldconv.folders.splits import check_split
-from fieldconv.geometry.meshfiles import MESH_SUFFIXES
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import LABEL_SUFFIXES, read_integers, vertex_labels
+from fieldconv.labels.splits import check_split
 
 PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot")
 HINT = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
-from fieldconv.folders.collection import Collection, Item, Sample, load_mesh, mesh_files, subfolders
-from fieldconv.folders.splits import check_split, choose
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files, subfolders
+from fieldconv.labels.splits import check_split, choose
 
 LAYOUT = "<class>/train/*.obj and <class>/test/*.obj"
 HINT = (

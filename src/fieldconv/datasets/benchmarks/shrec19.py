@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fieldconv.datasets.benchmarks.base import Benchmark, Published, Split
-from fieldconv.folders.collection import Collection, Ints, Item, Pair, Sample, load_mesh, mesh_files
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.labels import read_vertex_map
-from fieldconv.folders.pairs import read_pairs
-from fieldconv.folders.splits import split_groups
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample, load_mesh, mesh_files
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import read_vertex_map
+from fieldconv.labels.pairs import read_pairs
+from fieldconv.labels.splits import split_groups
 
 GROUPS = ("figure", "glove", "hand")
 HINT = (

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fieldconv.datasets.benchmarks.base import Benchmark, Split
-from fieldconv.folders.collection import (
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Split
+from fieldconv.labels.collection import (
     Collection,
     Ints,
     Item,
@@ -21,10 +21,10 @@ from fieldconv.folders.collection import (
     mesh_files,
     natural_order,
 )
-from fieldconv.folders.errors import DatasetError
-from fieldconv.folders.labels import read_vertex_map
-from fieldconv.folders.pairs import read_pairs
-from fieldconv.folders.splits import split_groups
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import read_vertex_map
+from fieldconv.labels.pairs import read_pairs
+from fieldconv.labels.splits import split_groups
 
 HINT = (
     "The set is laid out as shapes/<i>.off, smpl_matches/<i>.txt and pairs.txt; it can be had from "

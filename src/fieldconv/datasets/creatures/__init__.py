@@ -14,17 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from fieldconv.geometry.bridge import bridged
-from fieldconv.geometry.halfedge import flip_slivers
-from fieldconv.geometry.mesh import Mesh
-
-from .contact import closest_approach
-from .difficulty import DIFFICULTIES, Difficulty, missing_limbs, named, place, spoil
-from .pose import articulate, find_turns, grow, owners, skin_weights
-from .remesh import triangulate
-from .skeleton import PARTS, Array, Skeleton
-from .solid import Faces, make_solid, project_all
-from .species import SKELETONS
+from fieldconv.datasets.creatures.contact import closest_approach
+from fieldconv.datasets.creatures.difficulty import (
+    DIFFICULTIES,
+    Difficulty,
+    missing_limbs,
+    named,
+    place,
+    spoil,
+)
+from fieldconv.datasets.creatures.even_triangles import triangulate
+from fieldconv.datasets.creatures.pose import articulate, find_turns, grow, owners, skin_weights
+from fieldconv.datasets.creatures.skeleton import PARTS, Array, Skeleton
+from fieldconv.datasets.creatures.solid import Faces, make_solid, project_all
+from fieldconv.datasets.creatures.species import SKELETONS
+from fieldconv.geometry.damage.build_bridge import bridged
+from fieldconv.geometry.mesh.halfedge import flip_slivers
+from fieldconv.geometry.mesh.mesh import Mesh
 
 __all__ = [
     "DIFFICULTIES",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fieldconv.geometry.bridge import facing_pairs
-from fieldconv.geometry.halfedge import vertex_areas
-
-from .skeleton import Array
-from .solid import Faces
+from fieldconv.datasets.creatures.skeleton import Array
+from fieldconv.datasets.creatures.solid import Faces
+from fieldconv.geometry.damage.build_bridge import facing_pairs
+from fieldconv.geometry.mesh.halfedge import vertex_areas
 
 
 def closest_approach(points: Array, faces: Faces, rest: Array, *, most: int = 1500) -> tuple[float, int, int]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.geometry import damage
-from fieldconv.geometry.lattice import random_turn
-from fieldconv.geometry.mesh import Mesh
-
-from .skeleton import Array, Skeleton
+from fieldconv.datasets.creatures.skeleton import Array, Skeleton
+from fieldconv.geometry.damage import damage
+from fieldconv.geometry.damage.lattice import random_turn
+from fieldconv.geometry.mesh.mesh import Mesh
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
-from fieldconv.geometry.halfedge import vertex_areas
-
-from .skeleton import Array, Skeleton
-from .solid import Faces, bone_distances, make_solid
+from fieldconv.datasets.creatures.skeleton import Array, Skeleton
+from fieldconv.datasets.creatures.solid import Faces, bone_distances, make_solid
+from fieldconv.geometry.mesh.halfedge import vertex_areas
 
 Quaternion = Array
 

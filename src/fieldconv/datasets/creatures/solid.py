@@ -15,9 +15,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fieldconv._compiled import kernel
-from fieldconv.geometry.lattice import cut_cells, joined
-
-from .skeleton import Array, Skeleton
+from fieldconv.datasets.creatures.skeleton import Array, Skeleton
+from fieldconv.geometry.damage.lattice import cut_cells, joined
 
 Faces = NDArray[np.int64]
 Index = NDArray[np.int64]

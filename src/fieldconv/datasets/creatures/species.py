@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .skeleton import Skeleton, Sketch
+from fieldconv.datasets.creatures.skeleton import Skeleton, Sketch
 
 
 def biped() -> Skeleton:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from fieldconv._checked import check_count
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.networks.base import NetworkConfig
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.surface.settings import Solver
 
 Lift = Literal["gradient", "linear"]

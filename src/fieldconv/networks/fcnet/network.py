@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from fieldconv.networks.base import Network, count_parameters
 from fieldconv.networks.fcnet.config import FCNetConfig
 from fieldconv.networks.fcnet.heads import ClassificationHead, DescriptorHead, LabelHead, VectorHead
+from fieldconv.networks.protocol import Network, count_parameters
 from fieldconv.nn import FCResNetBlock, LearnedGradient, LinearLift, TangentLinear
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 

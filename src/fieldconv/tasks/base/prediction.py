@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.geometry.oddities import Oddities
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.oddities import Oddities
 from fieldconv.viz.values import Kind, Shown, VertexValues, vertex_colours, write_shape
 
 if TYPE_CHECKING:

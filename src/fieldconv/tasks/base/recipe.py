@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from fieldconv._checked import check_choices, checked, field_types
-from fieldconv.geometry.discs import RADIUS
+from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.surface.settings import SAMPLES
 
 Optimiser = Literal["adam", "adamw"]

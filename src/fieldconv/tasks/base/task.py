@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._checked import field_types
-from fieldconv.folders.collection import Collection, Item, Sample
-from fieldconv.folders.labels import write_numbers
-from fieldconv.folders.own import OwnFolder, read_values
-from fieldconv.geometry.damage import Damaged, carry_vectors
-from fieldconv.geometry.discs import RADIUS
-from fieldconv.geometry.mesh import Mesh
-from fieldconv.networks.base import PER_SHAPE, Head, Network, NetworkConfig
+from fieldconv.geometry.damage.damage import Damaged, carry_vectors
+from fieldconv.geometry.geodesic.discs import RADIUS
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.collection import Collection, Item, Sample
+from fieldconv.labels.label_files import write_numbers
+from fieldconv.labels.own_folder import OwnFolder, read_values
+from fieldconv.networks.protocol import PER_SHAPE, Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from fieldconv._checked import field_types
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
-from fieldconv.networks.base import Network
+from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Task
 from fieldconv.training.settings import Machine, RunSettings

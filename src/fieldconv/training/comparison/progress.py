@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from fieldconv._duration import duration
-from fieldconv.geometry.meshcheck import counted
+from fieldconv.geometry.mesh.check import counted
 from fieldconv.training.comparison.plan import PlannedRun
 
 

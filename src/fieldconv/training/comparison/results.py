@@ -12,7 +12,7 @@ from fieldconv._io import write_csv
 from fieldconv.training.comparison.cost import Cost
 from fieldconv.training.comparison.plan import PlannedRun
 from fieldconv.training.comparison.significance import holm, paired_test
-from fieldconv.viz.comparison import Compared, Difference
+from fieldconv.viz.comparison_page import Compared, Difference
 from fieldconv.viz.run_folder import read_run
 
 

@@ -1,0 +1,34 @@
+from fieldconv import datasets as datasets
+from fieldconv import geometry as geometry
+from fieldconv import networks as networks
+from fieldconv import nn as nn
+from fieldconv import ops as ops
+from fieldconv import surface as surface
+from fieldconv import tasks as tasks
+from fieldconv import testing as testing
+from fieldconv import training as training
+from fieldconv import transforms as transforms
+from fieldconv import viz as viz
+from fieldconv._memory import keep_freed_memory as keep_freed_memory
+from fieldconv.geometry.geodesic.discs import Discs as Discs
+from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs as geodesic_discs
+from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames as tangent_frames
+from fieldconv.geometry.mesh.mesh import Mesh as Mesh
+from fieldconv.geometry.mesh.mesh import MeshError as MeshError
+from fieldconv.networks.fcnet import FCNet as FCNet
+from fieldconv.networks.fcnet import FCNetConfig as FCNetConfig
+from fieldconv.networks.protocol import Network as Network
+from fieldconv.networks.protocol import NetworkConfig as NetworkConfig
+from fieldconv.surface.cache import SurfaceCache as SurfaceCache
+from fieldconv.surface.settings import SurfaceSettings as SurfaceSettings
+from fieldconv.surface.surface import Surface as Surface
+from fieldconv.surface.surface import ToSurface as ToSurface
+from fieldconv.tasks.base import Task as Task
+from fieldconv.training import compare as compare
+from fieldconv.training import evaluate as evaluate
+from fieldconv.training import load as load
+from fieldconv.training import match as match
+from fieldconv.training import predict as predict
+from fieldconv.training import train as train
+
+__version__: str

@@ -1,0 +1,16 @@
+from fieldconv.datasets.benchmarks.faust import FAUST as FAUST
+from fieldconv.datasets.benchmarks.human_segmentation import HumanSegmentation as HumanSegmentation
+from fieldconv.datasets.benchmarks.shrec11 import SHREC11 as SHREC11
+from fieldconv.datasets.benchmarks.shrec19 import SHREC19 as SHREC19
+from fieldconv.datasets.benchmarks.shrec19_humans import SHREC19Humans as SHREC19Humans
+from fieldconv.datasets.creature_dataset import Creatures as Creatures
+from fieldconv.datasets.folder_check import check_folder as check_folder
+from fieldconv.datasets.folder_dataset import FolderDataset as FolderDataset
+from fieldconv.datasets.folder_dataset import open_dataset as open_dataset
+from fieldconv.datasets.make import make_folder as make_folder
+from fieldconv.datasets.matches import Matches as Matches
+from fieldconv.datasets.matches import SurfacePair as SurfacePair
+from fieldconv.datasets.pack import Packer as Packer
+from fieldconv.datasets.packed import PackedDataset as PackedDataset
+from fieldconv.datasets.surface_dataset import SurfaceDataset as SurfaceDataset
+from fieldconv.labels.errors import DatasetError as DatasetError

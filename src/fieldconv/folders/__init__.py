@@ -1,1 +1,0 @@
-"""Meshes and targets in folders, before any torch: reading, checking, splitting them."""

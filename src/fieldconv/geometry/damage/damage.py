@@ -1,0 +1,548 @@
+"""Damage as real scans have it: holes, cuts, missing limbs, noise, contacts, other triangles.
+
+Every kind takes a mesh and a random generator, and returns a `Damaged`: the new mesh, and where each of its
+vertices lies on the old one, by which labels, positions or any other data of the vertices are carried over.
+`damaged` draws a random combination of them. docs/damage.md shows a picture of each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, vstack
+from scipy.sparse.csgraph import dijkstra
+
+from fieldconv.geometry.damage.build_bridge import bridged, facing_pairs
+from fieldconv.geometry.damage.voxels import outer_surface
+from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
+from fieldconv.geometry.mesh.halfedge import (
+    collapse_edges,
+    edge_ratios,
+    flip_edges,
+    make_net,
+    net_arrays,
+    net_vertices,
+)
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import (
+    Floats,
+    Ints,
+    capped,
+    components,
+    edge_graph,
+    manifold_part,
+    neighbour_means,
+    rims,
+    without_pinches,
+)
+from fieldconv.geometry.resample.remesh import EQUILATERAL, even_size, remesh, unevenness
+from fieldconv.geometry.resample.subdivide import subdivision
+
+__all__ = [
+    "Damaged",
+    "carry_vectors",
+    "cut",
+    "damaged",
+    "decimated",
+    "filled",
+    "fused",
+    "holes",
+    "joined",
+    "missing",
+    "noise",
+    "refined",
+    "remeshed",
+    "smoothed",
+    "undamaged",
+    "weights_of",
+]
+
+LEAST_PIECE = 0.02  # share of the faces: smaller pieces that come off are dropped
+FEWEST = 100  # vertices: `damaged` makes no mesh coarser than that
+
+
+@dataclass(frozen=True, eq=False)
+class Damaged:
+    """A damaged mesh.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        With V vertices.
+    origin : (V, V_old) sparse float64
+        Where each vertex lies on the old mesh: weights of old vertices; each row sums to 1.
+    """
+
+    mesh: Mesh
+    origin: csr_array
+
+    @cached_property
+    def nearest(self) -> Ints:
+        """(V,) the old vertex with the greatest weight."""
+        row = np.repeat(np.arange(self.origin.shape[0]), np.diff(self.origin.indptr))
+        order = np.lexsort((self.origin.data, row))
+        return np.asarray(self.origin.indices[order[self.origin.indptr[1:] - 1]], np.int64)
+
+    def carry(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return data (V_old, …) at the new vertices: floats averaged, other types from the nearest vertex.
+
+        Examples
+        --------
+        >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+        >>> undamaged(triangle).carry(np.array([3, 1, 2])).tolist()
+        [3, 1, 2]
+        """
+        values = np.asarray(values)
+        if values.dtype.kind != "f":
+            return np.asarray(values[self.nearest])
+        flat = self.origin @ values.reshape(len(values), -1)
+        return np.asarray(flat).reshape(-1, *values.shape[1:])
+
+    def then(self, more: Damaged) -> Damaged:
+        """Return this damage followed by more, as damage to the original mesh."""
+        return Damaged(more.mesh, csr_array(more.origin @ self.origin))
+
+
+def carry_vectors(vectors: NDArray[Any], mesh: Mesh, done: Damaged) -> NDArray[np.complex128]:
+    """Return tangent vectors (V_old, …) of the old mesh in the frames of the damaged one.
+
+    Parameters
+    ----------
+    vectors : (V_old, …) complex
+        Tangent vectors in the frames that `tangent_frames` gives the old mesh.
+    mesh : Mesh
+        The old mesh.
+    done : Damaged
+        What became of it.
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    >>> carry_vectors(np.array([1j, 2, 3]), triangle, undamaged(triangle)).round(9).tolist()
+    [1j, (2+0j), (3+0j)]
+    """
+    flat = np.asarray(vectors, np.complex128).reshape(len(vectors), -1)
+    frame, normal = tangent_frames(mesh)
+    across = np.cross(normal, frame)
+    space = flat.real[:, :, None] * frame[:, None] + flat.imag[:, :, None] * across[:, None]
+    space = done.carry(space)
+    frame, normal = tangent_frames(done.mesh)
+    across = np.cross(normal, frame)
+    turned = (space * frame[:, None]).sum(2) + 1j * (space * across[:, None]).sum(2)
+    return np.asarray(turned.reshape(-1, *vectors.shape[1:]))
+
+
+def undamaged(mesh: Mesh) -> Damaged:
+    """Return the mesh itself, each vertex its own origin."""
+    return Damaged(mesh, _rows(mesh, np.arange(len(mesh.vertices))))
+
+
+def holes(
+    mesh: Mesh,
+    rng: np.random.Generator,
+    number: int = 4,
+    share: tuple[float, float] = (0.01, 0.03),
+    *,
+    pieces: float = LEAST_PIECE,
+) -> Damaged:
+    """Return the mesh with round holes.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    rng : numpy.random.Generator
+    number : int
+        Number of holes.
+    share : (least, greatest)
+        Share of the surface that a hole removes.
+    pieces : float
+        Share of the faces that a detached piece must have to be kept; 1 keeps only the largest piece.
+
+    Examples
+    --------
+    >>> x, y = np.meshgrid(np.arange(20.0), np.arange(20.0))
+    >>> corner = (np.arange(19)[:, None] * 20 + np.arange(19)).reshape(-1, 1)
+    >>> sheet = Mesh(np.stack([x, y, 0 * x], -1).reshape(-1, 3), corner + [0, 1, 21, 20])
+    >>> torn = holes(sheet, np.random.default_rng(0), number=2)
+    >>> len(torn.mesh.vertices) < 400, bool((torn.carry(sheet.vertices) == torn.mesh.vertices).all())
+    (True, True)
+    """
+    graph = edge_graph(mesh.vertices, mesh.faces)
+    size = _edge_length(mesh)
+    area = EQUILATERAL * size**2 * len(mesh.vertices)
+    gone = np.zeros(len(mesh.vertices), bool)
+    for centre in rng.choice(len(mesh.vertices), number, replace=False):
+        radius = max(1.2 * size, np.sqrt(rng.uniform(*share) * area / np.pi))
+        gone |= dijkstra(graph, indices=int(centre), limit=radius) <= radius
+    return _without(mesh, gone, pieces)
+
+
+def cut(
+    mesh: Mesh,
+    rng: np.random.Generator,
+    share: float = 0.3,
+    *,
+    direction: ArrayLike | None = None,
+    pieces: float = LEAST_PIECE,
+) -> Damaged:
+    """Return the part of the mesh on one side of a plane.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    rng : numpy.random.Generator
+    share : float
+        Share of the vertices that are removed.
+    direction : (3,) float, optional
+        Normal of the plane, pointing away from the part that is kept; random by default.
+    pieces : float
+        As for `holes`.
+
+    Examples
+    --------
+    >>> bar = Mesh([[x, y, 0] for x in range(5) for y in (0, 1)],
+    ...            [[2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1] for i in range(4)])
+    >>> float(cut(bar, np.random.default_rng(0), 0.2, direction=[1, 0, 0]).mesh.vertices[:, 0].max())
+    3.0
+    """
+    away = np.asarray(rng.standard_normal(3) if direction is None else direction, np.float64)
+    height = mesh.vertices @ (away / np.linalg.norm(away))
+    return _without(mesh, height > np.quantile(height, 1 - share), pieces)
+
+
+def missing(
+    mesh: Mesh,
+    rng: np.random.Generator,
+    share: tuple[float, float] = (0.02, 0.12),
+    *,
+    closed: bool | None = None,
+) -> Damaged:
+    """Return the mesh without an end of the shape: the region nearest, along the surface, to a tip.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    rng : numpy.random.Generator
+    share : (least, greatest)
+        Share of the surface that is removed.
+    closed : bool, optional
+        Whether the stump is closed; by default chosen at random, with even odds.
+    """
+    graph = edge_graph(mesh.vertices, mesh.faces)
+    start = int(rng.integers(len(mesh.vertices)))
+    tips: list[int] = []
+    near = _distance(graph, start)
+    for _ in range(6):  # tips: each farthest from those before
+        tips.append(int(np.argmax(near)))
+        near = np.minimum(near, _distance(graph, tips[-1])) if len(tips) > 1 else _distance(graph, tips[-1])
+    away = _distance(graph, tips[rng.integers(len(tips))])
+    order = np.argsort(away)
+    gone = np.zeros(len(mesh.vertices), bool)
+    swept = np.cumsum(mesh.vertex_areas[order])
+    gone[order[: np.searchsorted(swept, rng.uniform(*share) * mesh.area) + 1]] = True
+    stump = _without(mesh, gone, LEAST_PIECE)
+    closed = bool(rng.integers(2)) if closed is None else closed
+    return stump.then(filled(stump.mesh)) if closed else stump
+
+
+def filled(mesh: Mesh) -> Damaged:
+    """Return the mesh with every rim closed by a fan around a new vertex in its middle.
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [3, 0, 0], [0, 3, 0]], [[0, 1, 2]])
+    >>> filled(triangle).mesh.vertices[3].tolist()
+    [1.0, 1.0, 0.0]
+    """
+    count = len(mesh.vertices)
+    faces, rim = capped(count, manifold_part(count, mesh.faces))
+    apex, beside = rim.T
+    weight = np.concatenate([np.ones(count), 1 / np.bincount(apex)[apex]])
+    row, column = np.append(np.arange(count), apex), np.append(np.arange(count), beside)
+    origin = csr_array((weight, (row, column)), (int(row.max()) + 1, count))
+    return Damaged(Mesh(origin @ mesh.vertices, faces, mesh.name), origin)
+
+
+def noise(
+    mesh: Mesh,
+    rng: np.random.Generator,
+    share: float = 0.003,
+    *,
+    unit: Literal["diagonal", "edge"] = "diagonal",
+    grain: float = 0.0,
+    most: float = np.inf,
+) -> Damaged:
+    """Return the mesh with its vertices moved along their normals.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    rng : numpy.random.Generator
+    share : float
+        Standard deviation of the move, in diagonals of the bounding box or in mean edge lengths.
+    unit : {"diagonal", "edge"}
+    grain : float
+        0 moves each vertex independently; otherwise the length of the ripples, in diagonals.
+    most : float
+        Largest move, in standard deviations.
+    """
+    diagonal = np.linalg.norm(np.ptp(mesh.vertices, axis=0))
+    size = _edge_length(mesh) if unit == "edge" else diagonal
+    if grain:
+        waves = rng.standard_normal((48, 3)) * (2 * np.pi / (grain * diagonal)) / np.sqrt(3)
+        phase = rng.uniform(0, 2 * np.pi, 48)
+        height = np.sqrt(2 / 48) * np.cos(mesh.vertices @ waves.T + phase).sum(axis=1, keepdims=True)
+    else:
+        height = rng.standard_normal((len(mesh.vertices), 1))
+    moved = mesh.vertices + share * size * np.clip(height, -most, most) * mesh.vertex_normals
+    return Damaged(Mesh(moved, mesh.faces, mesh.name), undamaged(mesh).origin)
+
+
+def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
+    """Return a smoother surface: folds and bumps narrower than ``width``, in diagonals of the box, fade.
+
+    Each vertex moves towards the mean of its neighbours and then a little less far back, repeatedly, so
+    that limbs do not shrink.
+    """
+    mean = neighbour_means(len(mesh.vertices), mesh.faces)
+    alone = (np.diff(mean.indptr) == 0)[:, None]
+    reach = width * np.linalg.norm(np.ptp(mesh.vertices, axis=0)) / _edge_length(mesh)
+    points = mesh.vertices
+    for _ in range(min(200, int(np.ceil(2 * reach**2)))):
+        for step in (0.6, -0.5):
+            points = points + step * np.where(alone, 0, mean @ points - points)
+    return Damaged(Mesh(points, mesh.faces, mesh.name), undamaged(mesh).origin)
+
+
+def remeshed(
+    mesh: Mesh, rng: np.random.Generator, vertices: int | None = None, *, uneven: float = 0.0
+) -> Damaged:
+    """Return the surface with another triangulation.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    rng : numpy.random.Generator
+    vertices : int, optional
+        Number of vertices of the new mesh; by default unchanged.
+    uneven : float
+        1 gives triangles of very different sizes, 0 gives equal ones.
+    """
+    density = unevenness(mesh.vertices, rng, uneven) if uneven else None
+    return Damaged(*remesh(mesh, vertices or len(mesh.vertices), rng, density=density))
+
+
+def refined(mesh: Mesh, vertices: int) -> Damaged:
+    """Return the same surface with more vertices, see `fieldconv.geometry.resample.subdivide.subdivided`.
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
+    >>> fine = refined(triangle, 12)
+    >>> len(fine.mesh.vertices) > 6, np.allclose(fine.carry(triangle.vertices), fine.mesh.vertices)
+    (True, True)
+    """
+    fine, parents = subdivision(mesh, vertices)
+    origin = undamaged(mesh).origin
+    for _, ends in parents:
+        origin = vstack([origin, 0.5 * (origin[ends[:, 0]] + origin[ends[:, 1]])], "csr")
+    return Damaged(fine, csr_array(origin))
+
+
+def decimated(mesh: Mesh, vertices: int) -> Damaged:
+    """Return the mesh with its shortest edges collapsed until ``vertices`` vertices are left.
+
+    Examples
+    --------
+    >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    >>> fine = remeshed(tetrahedron, np.random.default_rng(0), 400).mesh
+    >>> len(decimated(fine, 200).mesh.vertices)
+    200
+    """
+    kept = np.arange(len(mesh.vertices))
+    faces = manifold_part(len(kept), mesh.faces)
+    points, normals = mesh.vertices, mesh.vertex_normals
+    for _ in range(50):
+        more = len(points) - vertices
+        if more <= 0:
+            break
+        net = make_net(points, normals, faces, 0)
+        halves, length = edge_ratios(net)
+        halves = halves[np.argsort(length)]
+        # Only the shorter half at a time, and none that grow twice as long, so that triangles stay alike.
+        if not collapse_edges(net, halves, float(np.median(length)), 2 * float(length.max()), 0.1, more):
+            break
+        flip_edges(net, 5, 0.0, 0.45)
+        kept = kept[net_vertices(net)]
+        points, faces = net_arrays(net)
+        normals = Mesh(points, faces).vertex_normals
+    return Damaged(Mesh(points, faces, mesh.name), _rows(mesh, kept))
+
+
+def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: int | None = None) -> Damaged:
+    """Return the mesh with parts joined that touch or nearly touch, as when a scanner cannot tell them apart.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Closed but for some holes, and facing outward.
+    rng : numpy.random.Generator
+    gap : float
+        Distance below which parts fuse, as a share of the bounding box's diagonal. Parts closer than 0.016 of
+        it, or closer than an edge length, may fuse too.
+    vertices : int, optional
+        Number of vertices of the new mesh; by default unchanged.
+    """
+    vertices = vertices or len(mesh.vertices)
+    diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
+    # Cells small enough to give three vertices for each wanted one, and to leave wider gaps open.
+    cell = min(1.9 * even_size(mesh, vertices), 0.016 * diagonal)
+    surface, face, share = outer_surface(mesh, cell, rng, gap=gap * diagonal)
+    first = Damaged(surface, weights_of(mesh, mesh.faces[face], share))
+    return first.then(Damaged(*remesh(surface, vertices, rng, rounds=2)))
+
+
+def joined(mesh: Mesh, rng: np.random.Generator, reach: float = 0.15) -> Damaged:
+    """Return the mesh with a bridge between two parts that face each other, bent until they almost touch.
+
+    The vertices of the contact are gone, and the surface has a handle more. A mesh without such parts is
+    unchanged.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Facing outward.
+    rng : numpy.random.Generator
+        Draws the vertices among which the narrowest gap is bridged.
+    reach : float
+        The widest gap, as a share of the bounding box's diagonal. Along the surface, the parts are at least
+        twice as far apart as across the gap, and too far for a disc to hold both.
+    """
+    points, faces = mesh.vertices, mesh.faces
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
+    some = np.sort(rng.permutation(len(points))[:300])
+    a, b, gap = facing_pairs(points, faces, some, reach * diagonal)
+    narrow = np.argsort(gap, kind="stable")
+    graph = edge_graph(points, faces)
+    apart = max(0.25 * float(np.sqrt(mesh.area)), 7 * _edge_length(mesh))
+    for source in dict.fromkeys(a[narrow].tolist()):  # the narrowest first
+        along = dijkstra(graph, indices=source)
+        own = narrow[a[narrow] == source]
+        far = own[along[b[own]] > np.maximum(apart, 2 * gap[own])]
+        if len(far):
+            moved, keep, rest = bridged(points, faces, source, int(b[far[0]]))
+            return Damaged(Mesh(moved[keep], rest, mesh.name), _rows(mesh, keep))
+    return undamaged(mesh)
+
+
+def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Damaged:
+    """Return the mesh with a random combination of all kinds of damage.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    seed : int, or several
+        Seed of all random choices.
+    strength : float
+        0 does nothing; 1 is like a poor scan: every kind occurs with probability 1/6 to 1/2, at full size.
+
+    Examples
+    --------
+    >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    >>> fine = remeshed(tetrahedron, np.random.default_rng(0), 400).mesh
+    >>> one, two = damaged(fine, seed=3), damaged(fine, seed=3)
+    >>> bool((one.mesh.vertices == two.mesh.vertices).all()), one.mesh.vertices.shape == fine.vertices.shape
+    (True, False)
+    """
+    rng = np.random.default_rng(seed)
+    result = undamaged(mesh)
+
+    def happens(chance: float) -> bool:
+        return bool(rng.random() < chance * min(strength, 1.0))
+
+    def then(more: Damaged) -> None:
+        nonlocal result
+        result = result.then(more)
+
+    count = len(mesh.vertices)
+    fewest = min(count, max(FEWEST, count // 8))
+    if happens(0.2) and count >= 500 and not len(rims(count, mesh.faces)[0]):
+        then(fused(result.mesh, rng, strength * rng.uniform(0.002, 0.02)))
+    if happens(0.2):
+        then(joined(result.mesh, rng, strength * rng.uniform(0.02, 0.2)))
+    if happens(0.5):
+        coarser = strength * rng.uniform(0, np.log(8)) if rng.random() < 0.5 else 0.0
+        wanted = max(fewest, round(count * np.exp(-coarser)))
+        then(remeshed(result.mesh, rng, wanted, uneven=strength * rng.uniform(0, 1)))
+    if happens(0.25):
+        then(missing(result.mesh, rng, (0.01, 0.01 + 0.12 * strength)))
+    if happens(0.25):
+        then(cut(result.mesh, rng, strength * rng.uniform(0.02, 0.3)))
+    if happens(0.4):
+        then(holes(result.mesh, rng, int(rng.integers(1, 6)), (0.002, 0.002 + 0.02 * strength)))
+        if rng.random() < 0.3:
+            then(filled(result.mesh))
+    if happens(0.2):
+        then(smoothed(result.mesh, strength * rng.uniform(0.002, 0.012)))
+    if happens(0.3):
+        then(noise(result.mesh, rng, strength * rng.uniform(0.0, 0.004), grain=rng.uniform(0.02, 0.15)))
+    if happens(0.5):
+        if rng.random() < 0.5:
+            then(noise(result.mesh, rng, strength * rng.uniform(0, 0.006)))
+        else:
+            then(noise(result.mesh, rng, strength * rng.uniform(0, 0.3), unit="edge"))
+    return result
+
+
+def _without(mesh: Mesh, gone: NDArray[np.bool_], pieces: float) -> Damaged:
+    """The mesh without some vertices and the small pieces that come off; unchanged if nothing is left."""
+    count = len(mesh.vertices)
+    faces = without_pinches(count, mesh.faces[~gone[mesh.faces].any(axis=1)])
+    if not len(faces):
+        return undamaged(mesh)
+    component = components(count, faces)[faces[:, 0]]
+    size = np.bincount(component)
+    large = size >= min(pieces * len(faces), size.max())
+    if pieces >= 1:
+        large = np.arange(len(size)) == size.argmax()
+    faces = faces[large[component]]
+    keep = np.unique(faces)
+    return Damaged(Mesh(mesh.vertices[keep], np.searchsorted(keep, faces), mesh.name), _rows(mesh, keep))
+
+
+def weights_of(mesh: Mesh, corners: Ints, share: Floats) -> csr_array:
+    """Return the origin (n, V) of points given by three vertices (n, 3) and barycentric coordinates (n, 3).
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    >>> weights_of(triangle, triangle.faces, np.array([[0.5, 0.5, 0.0]])).toarray().tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    place = (np.repeat(np.arange(len(corners)), 3), corners.ravel())
+    return csr_array((share.ravel(), place), (len(corners), len(mesh.vertices)))
+
+
+def _rows(mesh: Mesh, kept: Ints) -> csr_array:
+    """Origin of vertices that were vertices before."""
+    count = len(kept)
+    return csr_array((np.ones(count), kept, np.arange(count + 1)), (count, len(mesh.vertices)))
+
+
+def _edge_length(mesh: Mesh) -> float:
+    """Mean length of one side of each triangle."""
+    sides = mesh.vertices[mesh.faces[:, 0]] - mesh.vertices[mesh.faces[:, 1]]
+    return float(np.linalg.norm(sides, axis=1).mean())
+
+
+def _distance(graph: csr_array, vertex: int) -> Floats:
+    """Return distances along edges; 0 where a vertex is not connected."""
+    found = dijkstra(graph, indices=vertex)
+    return np.asarray(np.where(np.isfinite(found), found, 0.0))

@@ -1,0 +1,1 @@
+"""Geodesic discs and distances."""

@@ -1,0 +1,169 @@
+"""Geodesic discs as flat arrays, and what their solvers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv._compiled import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+RADIUS = 0.2
+"""Usual radius of a disc, at unit area: the paper's for classification and segmentation."""
+PAIR_BYTES = 110  # of memory for a pair of neighbours, while they are found
+EQUAL = 1e-6  # part by which the lengths of equally long paths may differ: files have single precision
+APART = 0.5  # radians; equally long paths that leave, or carry, by more than this apart have no sensible mean
+
+
+@dataclass(frozen=True)
+class Discs:
+    """Geodesic discs as flat arrays, disc after disc (CSR order by source).
+
+    Disc ``i`` occupies ``offsets[i]:offsets[i + 1]`` of the flat arrays, its targets in ascending order.
+    It contains its own centre at distance 0.
+
+    Attributes
+    ----------
+    sources : (S,) int64
+        Vertex at the centre of each disc.
+    offsets : (S + 1,) int64
+    targets : (E,) int64
+        Vertex ids.
+    distance : (E,) float64
+        Geodesic distance r from source to target.
+    angle : (E,) float64
+        Direction θ of log_source(target), in radians from the source's frame.
+    transport : (E,) float64
+        Angle φ: a tangent vector z at the source becomes e^{iφ} z at the target.
+    ambiguous : (E,) bool
+        Whether several shortest paths are equally long and far apart, as between opposite corners of a box:
+        angle and transport are those of one of them, or of none. Of paths that are not far apart the mean is
+        taken.
+    """
+
+    sources: Ints
+    offsets: Ints
+    targets: Ints
+    distance: Floats
+    angle: Floats
+    transport: Floats
+    ambiguous: Bools
+
+    @property
+    def centres(self) -> Ints:
+        """(E,) source vertex of every pair."""
+        return np.repeat(self.sources, np.diff(self.offsets))
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+@kernel
+def wrapped(angle):  # type: ignore[no-untyped-def]
+    """Return the same angle, or array of angles, in [−π, π]."""
+    return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
+
+
+PAIR = np.dtype(
+    [
+        ("target", np.int32),
+        ("ambiguous", np.bool_),
+        ("distance", np.float64),
+        ("angle", np.float64),
+        ("transport", np.float64),
+    ],
+    align=True,
+)
+
+
+@kernel
+def with_room(records, used, more):  # type: ignore[no-untyped-def]
+    """Return the records, in a larger array if there is no room for ``more`` after the ``used``."""
+    if used + more <= len(records):
+        return records
+    larger = np.empty(2 * len(records) + more, records.dtype)
+    larger[:used] = records[:used]
+    return larger
+
+
+def symmetric(discs: Discs) -> Discs:
+    """Return mutual pairs only, with the shorter path for both directions; the mean of equally long ones.
+
+    Transport along a path keeps the angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π +
+    φ(p, q).
+    """
+    count = max(discs.sources.max(initial=-1), discs.targets.max(initial=-1)) + 1
+    row_of = np.full(count, -1)
+    row_of[discs.sources] = np.arange(len(discs.sources))
+    return Discs(
+        discs.sources,
+        *_mutual(
+            row_of,
+            discs.sources,
+            discs.offsets,
+            discs.targets,
+            discs.distance,
+            discs.angle,
+            discs.transport,
+            discs.ambiguous,
+        ),
+    )
+
+
+@kernel
+def _mutual(  # type: ignore[no-untyped-def]
+    row_of, sources, offsets, targets, distance, angle, transport, ambiguous
+):
+    """The arrays of symmetric discs, from `offsets` on."""
+    kept_offsets, kept_targets = np.zeros_like(offsets), np.empty_like(targets)
+    kept_distance, kept_angle, kept_transport = (
+        np.empty_like(angle),
+        np.empty_like(angle),
+        np.empty_like(angle),
+    )
+    kept_ambiguous = np.empty_like(ambiguous)
+    kept = 0
+    for row in range(len(sources)):
+        source = sources[row]
+        for pair in range(offsets[row], offsets[row + 1]):
+            target = targets[pair]
+            if row_of[target] < 0:
+                continue
+            low, high = offsets[row_of[target]], offsets[row_of[target] + 1]
+            mirror = low + np.searchsorted(targets[low:high], source)
+            if mirror == high or targets[mirror] != source:
+                continue
+            kept_targets[kept] = target
+            shorter = distance[pair] - distance[mirror]
+            equal = abs(shorter) <= EQUAL * distance[pair]
+            speaks = source <= target if equal else shorter < 0
+            kept_ambiguous[kept] = ambiguous[pair] or ambiguous[mirror]
+            one, other = (pair, mirror) if speaks else (mirror, pair)
+            there, turned = angle[one], transport[one]
+            if equal and distance[one] > 0:  # the mean of both, so that the order does not matter
+                off = wrapped(angle[other] + np.pi + transport[other] - there)
+                twist = wrapped(-transport[other] - turned)
+                if max(abs(off), abs(twist)) < APART:
+                    there, turned = there + off / 2, turned + twist / 2
+                else:  # they are two paths
+                    kept_ambiguous[kept] = True
+            if not speaks:
+                there, turned = there + np.pi + turned, -turned
+            kept_distance[kept] = min(distance[pair], distance[mirror])
+            kept_angle[kept] = wrapped(there)
+            kept_transport[kept] = turned
+            kept += 1
+        kept_offsets[row + 1] = kept
+    return (
+        kept_offsets,
+        kept_targets[:kept],
+        kept_distance[:kept],
+        kept_angle[:kept],
+        kept_transport[:kept],
+        kept_ambiguous[:kept],
+    )

@@ -1,0 +1,184 @@
+"""Geodesic discs by the vector heat method, as in the paper, through potpourri3d.
+
+One global problem is solved per source, so this is far slower than the local solver, and less accurate on
+coarse or irregular meshes. It exists for comparisons and to reproduce the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import potpourri3d
+from numpy.typing import ArrayLike, NDArray
+
+from fieldconv.geometry.geodesic.charts import Charts, charts
+from fieldconv.geometry.geodesic.discs import Discs, wrapped
+from fieldconv.geometry.mesh.mesh import Mesh, MeshError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Strategy = Literal["AffineLocal", "VectorHeat", "AffineAdaptive"]
+
+
+def heat_discs(
+    mesh: Mesh,
+    radius: float,
+    sources: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    *,
+    strategy: Strategy = "AffineLocal",
+) -> Discs:
+    """Return distance, direction and parallel transport from every source to all targets within ``radius``.
+
+    A pair seen from both ends is kept if both are within the radius. Its distance is the mean of both, and
+    directions and transport are made to agree: φ(q, p) = −φ(p, q), and log_p q is −log_q p, transported.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Manifold and consistently oriented; open or of several components.
+    radius : float
+        Geodesic radius ε, in the units of the mesh.
+    sources, targets : (S,), (T,) int array, optional
+        Vertex ids; all vertices by default.
+    strategy : {"AffineLocal", "VectorHeat", "AffineAdaptive"}
+        How potpourri3d computes log maps: its default, the one the paper used, or its most careful one.
+
+    Returns
+    -------
+    Discs
+        Discs in the frames of `tangent_frames`.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> heat_discs(square, radius=1.2, sources=[0]).targets
+    array([0, 1, 3])
+    """
+    count = len(mesh.vertices)
+    source_ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
+    wanted = np.zeros(count, np.bool_)
+    wanted[slice(None) if targets is None else np.asarray(targets, np.int64)] = True
+    # potpourri3d leaves out unreferenced vertices and renumbers the rest, so we do it first.
+    used, faces = np.unique(mesh.faces, return_inverse=True)
+    place = np.full(count, -1)
+    place[used] = np.arange(len(used))
+    try:
+        solver = potpourri3d.MeshVectorHeatSolver(mesh.vertices[used], faces.reshape(-1, 3))
+    except RuntimeError as error:
+        reason = str(error).rsplit(" - ", 1)[-1]
+        raise MeshError(
+            f"{mesh.name or 'mesh'}: the vector heat method needs a manifold, consistently oriented mesh "
+            f"({reason}); repair it or use the local solver."
+        ) from error
+    to_ours = _directions(charts(mesh), mesh, solver, used)
+
+    def disc(source: int) -> tuple[Ints, Floats, Floats, Floats]:
+        if place[source] < 0:
+            found = np.flatnonzero(wanted[source : source + 1]) + source
+            return found, *np.zeros((3, len(found)))
+        log = solver.compute_log_map(place[source], strategy=strategy) @ [1, 1j]
+        carried = solver.transport_tangent_vector(place[source], [1.0, 0.0]) @ [1, 1j]
+        log[place[source]] = 0
+        # Beyond the cut locus logarithms cancel out, but no path is shorter than the straight line.
+        near = np.linalg.norm(mesh.vertices[used] - mesh.vertices[source], axis=1) <= radius
+        with np.errstate(invalid="ignore"):  # other components are NaN
+            inside = np.flatnonzero(wanted[used] & near & (np.abs(log) <= radius) & np.isfinite(carried))
+        found, log, carried = used[inside], log[inside], carried[inside]
+        angle = to_ours(np.full(len(found), source), np.angle(log))
+        # The way back points into the surface even at a boundary, where the way on would leave it.
+        transport = to_ours(found, np.angle(-log * carried)) + np.pi - angle
+        centre = found == source
+        return found, np.abs(log), np.where(centre, 0.0, angle), np.where(centre, 0.0, transport)
+
+    return symmetrised(collect(source_ids, [disc(source) for source in source_ids]), wanted)
+
+
+def _directions(
+    chart: Charts, mesh: Mesh, solver: potpourri3d.MeshVectorHeatSolver, used: Ints
+) -> Callable[[Ints, Floats], Floats]:
+    """Return a function (vertices, angles in potpourri3d's frames there) → angles in our frames.
+
+    Both measure scaled angles around a vertex, from different edges. potpourri3d's 3-D basis is the mean of
+    all its edges, each turned back by its angle; the same mean with our angles differs by exactly the angle
+    between the frames. At a boundary both start from the same edge, but potpourri3d scales to π.
+    """
+    origin = chart.faces.ravel()
+    edge = mesh.vertices[np.roll(chart.faces, -1, axis=1).ravel()] - mesh.vertices[origin]
+    basis = np.zeros((len(mesh.vertices), 3), np.complex128)
+    along, across, _ = solver.get_tangent_frames()
+    basis[used] = along + 1j * across
+    turned_back = (edge * basis[origin]).sum(1) * np.exp(
+        -1j * chart.scale[origin] * chart.corners["edge_angle"]
+    )
+    mean = np.zeros(len(mesh.vertices), np.complex128)
+    np.add.at(mean, origin, turned_back)
+    offset = -np.angle(mean)
+    for row in np.flatnonzero(~np.isfinite(mean[used])):
+        # Faces that lie on each other have no normal, and potpourri3d no basis: compare logarithms of edges.
+        own = origin == used[row]
+        ends = np.searchsorted(used, np.roll(chart.faces, -1, axis=1).ravel()[own])
+        log = solver.compute_log_map(row)[ends] @ [1, 1j]
+        ours = np.exp(1j * chart.scale[used[row]] * chart.corners["edge_angle"][own])
+        offset[used[row]] = np.angle((log.conj() * ours).sum())
+    stretch = np.ones(len(mesh.vertices))
+    fans = chart.fans[chart.corners["fan"]]
+    border = fans["open"]
+    offset[origin[border]] = 0.0
+    stretch[origin[border]] = (chart.scale[origin] * fans["total"] / np.pi)[border]
+
+    def to_ours(vertices: Ints, angles: Floats) -> Floats:
+        # The cut is in the middle of what lies outside a boundary.
+        centred = np.angle(np.exp(1j * (angles - np.pi / 2))) + np.pi / 2
+        result: Floats = offset[vertices] + stretch[vertices] * centred
+        return result
+
+    return to_ours
+
+
+def collect(sources: Ints, discs: list[tuple[Ints, Floats, Floats, Floats]]) -> Discs:
+    """Lay discs of (targets, distance, angle, transport) end to end."""
+    offsets = np.concatenate([[0], np.cumsum([len(found) for found, *_ in discs])]).astype(np.int64)
+    columns = zip(*discs, strict=True) if discs else [(np.zeros(0),)] * 4
+    targets, distance, angle, transport = (np.concatenate(column) for column in columns)
+    ambiguous = np.zeros(len(targets), bool)  # heat is a mean of all paths by itself
+    return Discs(
+        sources, offsets, targets.astype(np.int64), distance, wrapped(angle), wrapped(transport), ambiguous
+    )
+
+
+def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
+    """Drop pairs that only one end sees; make both ends agree on distance, transport and direction.
+
+    Where the other end is not a source, or this one not a wanted target, a pair is left as it is.
+    """
+    count = len(wanted)
+    centres = discs.centres
+    key, mirrored = centres * count + discs.targets, discs.targets * count + centres
+    order = np.argsort(key)
+    mirror = order[np.searchsorted(key, mirrored, sorter=order).clip(max=max(len(key) - 1, 0))]
+    mutual = key[mirror] == mirrored
+    is_source = np.zeros(count, np.bool_)
+    is_source[discs.sources] = True
+    keep = mutual | ~(is_source[discs.targets] & wanted[centres])
+    distance = np.where(mutual, (discs.distance + discs.distance[mirror]) / 2, discs.distance)
+    # Half of what is between the two, the short way round; one end decides, so that rounding cannot differ.
+    transport = wrapped(discs.transport - wrapped(discs.transport + discs.transport[mirror]) / 2)
+    transport = np.where(centres < discs.targets, transport, -transport[mirror])
+    transport = np.where(mutual, transport, discs.transport)
+    from_there = -np.exp(1j * (discs.angle[mirror] - transport))
+    angle = np.where(mutual, np.angle(np.exp(1j * discs.angle) + from_there), discs.angle)
+    angle[centres == discs.targets] = transport[centres == discs.targets] = 0.0
+    offsets = np.concatenate([[0], np.cumsum(keep)])[discs.offsets]
+    return Discs(
+        discs.sources,
+        offsets,
+        discs.targets[keep],
+        distance[keep],
+        angle[keep],
+        transport[keep],
+        discs.ambiguous[keep],
+    )

@@ -1,0 +1,1 @@
+"""Triangle meshes: files, checks, repair, numbering, connectivity."""

@@ -1,0 +1,160 @@
+"""What is wrong with a mesh: counts, and the indices of all defects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.geometry.mesh.degenerate import degenerate, first_of_equals
+from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
+from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MeshReport:
+    """What `Mesh.check` found: counts, and the indices of all defects. ``str(report)`` is a readable summary.
+
+    Faces that name a vertex twice are ignored wherever edges are counted.
+
+    Attributes
+    ----------
+    vertices, faces : int
+        Size of the mesh.
+    components : int
+        Parts that share no vertex. Unreferenced vertices do not count.
+    boundary_loops : int
+        Connected boundary curves; 0 for a closed mesh.
+    boundary_edges : (n, 2) int64
+        Edges of one face.
+    non_manifold_edges : (n, 2) int64
+        Edges of three or more faces.
+    non_manifold_vertices : (n,) int64
+        Vertices whose faces fall into several fans that touch only there.
+    inconsistent_edges : (n, 2) int64
+        Edges whose two faces are oriented differently.
+    orientable : bool
+        Whether turning some faces over makes all neighbours agree (a Möbius strip cannot).
+    inside_out : bool
+        A closed, consistent mesh whose normals point inward.
+    degenerate_faces : (n,) int64
+        Faces that name a vertex twice or have no area.
+    duplicate_faces : (n,) int64
+        Faces with the same three vertices as an earlier one.
+    duplicate_vertices : (n,) int64
+        Vertices at exactly the place of an earlier one.
+    unreferenced_vertices : (n,) int64
+        Vertices of no face.
+    nan_vertices : (n,) int64
+        Vertices with a coordinate that is NaN or infinite.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
+    >>> print(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]).check())
+    3 vertices, 1 face
+    1 component
+    1 boundary loop (3 edges)
+    no problems found
+    """
+
+    vertices: int
+    faces: int
+    components: int
+    boundary_loops: int
+    boundary_edges: Ints
+    non_manifold_edges: Ints
+    non_manifold_vertices: Ints
+    inconsistent_edges: Ints
+    orientable: bool
+    inside_out: bool
+    degenerate_faces: Ints
+    duplicate_faces: Ints
+    duplicate_vertices: Ints
+    unreferenced_vertices: Ints
+    nan_vertices: Ints
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Every attribute as a number, for tables and JSON."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: len(v) if isinstance(v, np.ndarray) else int(v) for k, v in values.items()}
+
+    @property
+    def problems(self) -> list[str]:
+        """What is odd, one phrase each; empty for a clean mesh. A boundary is no problem."""
+        c = self.counts
+        found = [
+            counted(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
+            counted(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
+            counted(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
+            counted(c["degenerate_faces"], "degenerate face"),
+            counted(c["duplicate_faces"], "duplicate face"),
+            counted(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
+            counted(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
+            + " (where fans of faces touch)",
+            counted(c["inconsistent_edges"], "edge") + " between faces oriented differently",
+        ]
+        found = [phrase for phrase in found if not phrase.startswith("0 ")]
+        if not self.orientable:
+            found.append("not orientable")
+        if self.inside_out:
+            found.append("inside out (normals point inward)")
+        return found
+
+    @property
+    def lines(self) -> list[str]:
+        """The report in words, one finding per line."""
+        loops = "closed (no boundary)"
+        if self.boundary_loops:
+            edges = counted(len(self.boundary_edges), "edge")
+            loops = f"{counted(self.boundary_loops, 'boundary loop')} ({edges})"
+        size = f"{counted(self.vertices, 'vertex', 'vertices')}, {counted(self.faces, 'face')}"
+        return [size, counted(self.components, "component"), loops, *(self.problems or ["no problems found"])]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "vertex", "vertices"), counted(1200, "face")
+    ('1 vertex', '1,200 faces')
+    """
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def inspect(vertices: Floats, faces: Ints) -> MeshReport:
+    """Return all that `MeshReport` lists; (V, 3) positions may hold NaN, (F, 3) indices are in range."""
+    n_vertices = len(vertices)
+    finite = np.isfinite(vertices).all(axis=1)
+    referenced = np.zeros(n_vertices, dtype=bool)
+    referenced[faces] = True
+    _, part = components_of(n_vertices, faces[:, 0], faces[:, 1], faces[:, 0], faces[:, 2])
+    repeats = repeats_vertex(faces)
+    edges = FaceEdges(faces[~repeats] if repeats.any() else faces, n_vertices)
+    inconsistent = edges.unique[edges.disagree]
+    return MeshReport(
+        vertices=n_vertices,
+        faces=len(faces),
+        components=int(np.count_nonzero(np.bincount(part[referenced]))),
+        boundary_loops=edges.boundary_loops(),
+        boundary_edges=edges.unique[edges.faces_of == 1],
+        non_manifold_edges=edges.unique[edges.faces_of > 2],
+        non_manifold_vertices=edges.vertices_of_several_fans(),
+        inconsistent_edges=inconsistent,
+        orientable=not len(inconsistent) or bool(DoubleCover.of(edges).orientable.all()),
+        inside_out=bool(finite.all()) and not len(inconsistent) and faces_inward(vertices, edges),
+        degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
+        duplicate_faces=np.flatnonzero(~first_of_equals(np.sort(faces, axis=1))),
+        duplicate_vertices=np.flatnonzero(~first_of_equals(vertices)),
+        unreferenced_vertices=np.flatnonzero(~referenced),
+        nan_vertices=np.flatnonzero(~finite),
+    )

@@ -1,0 +1,223 @@
+"""Vertices numbered by their position, and faces that agree: nothing then depends on how a file lists them.
+
+Regular meshes are full of ties: equal distances, equally long paths, several farthest points. In the end,
+ties are broken by vertex numbers. If vertices are numbered by position, the result is the same however the
+file numbers its vertices, orders its faces and chooses the first corner of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.orientation import faces_to_turn
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint64]
+
+CELLS = 2**21 - 1  # along each axis: three numbers of 21 bits make one of 63
+ROUNDS = 3  # of looking at neighbours, to tell vertices at the same place apart
+LARGE, FAR = 100_000, 0.1  # vertices from which their order matters; share of them that is far apart
+ONE_KEY = 1_600_000  # vertices up to which three numbers and a bit make one of 63 bits
+
+
+_numbered: WeakSet[Mesh] = WeakSet()  # meshes that are numbered by position already
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """What `by_position` returns.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        The same mesh, renumbered, its faces turned over where they disagreed with their neighbours.
+    order : (V,) int64
+        The old number of each vertex.
+    place : (V,) int64
+        The new number of each old vertex.
+    first_face : (V,) int64
+        The face from which each vertex measured angles in the old mesh: its first.
+    turned : int
+        How many faces were turned over.
+    mirrored : (V,) bool
+        Whether most faces around each old vertex were: its outer side is then the other one.
+    one_sided : int
+        How many faces are in parts that cannot be oriented.
+    """
+
+    mesh: Mesh
+    order: Ints
+    place: Ints
+    first_face: Ints
+    turned: int
+    mirrored: NDArray[np.bool_]
+    one_sided: int
+
+    @property
+    def actions(self) -> list[str]:
+        """What was done about faces that disagree, or assumed, in words."""
+        done = []
+        if self.turned:
+            many = f"{self.turned:,} face{'s' * (self.turned > 1)}"
+            done.append(f"turned over {many} to agree with neighbours, closed parts outward")
+        if self.one_sided:
+            done.append(f"left {self.one_sided:,} faces of one-sided parts as they are")
+        return done
+
+
+def by_position(mesh: Mesh) -> Numbered:
+    """Return a mesh with its vertices numbered by position, and with neighbouring faces that agree.
+
+    Vertices at the same place are told apart by their neighbours. Every closed part is turned outward. Of
+    other faces that disagree, as few as possible are turned over. A part that cannot be oriented, such as a
+    Möbius strip, is left as it is.
+
+    Examples
+    --------
+    >>> square = Mesh([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> numbered = by_position(square)
+    >>> numbered.order.tolist(), numbered.mesh.faces.tolist()
+    ([2, 3, 1, 0], [[0, 1, 3], [0, 3, 2]])
+    """
+    if mesh in _numbered:
+        every = np.arange(len(mesh.vertices))
+        first_face = np.zeros(len(every), np.int64)
+        first_face[mesh.faces[::-1].ravel()] = np.repeat(np.arange(len(mesh.faces))[::-1], 3)
+        return Numbered(mesh, every, every, first_face, 0, np.zeros(len(every), bool), 0)
+    order = position_order(mesh.validate().vertices, mesh.faces)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    faces, sorting = _ordered(place[mesh.faces], len(order))
+    number = np.empty_like(sorting)
+    number[sorting] = np.arange(len(sorting))
+    first_face = np.zeros(len(order), np.int64)
+    # Of several assignments the last one counts.
+    first_face[place[mesh.faces[::-1]].ravel()] = np.repeat(number[::-1], 3)
+    vertices = mesh.vertices[order]
+    turn, one_sided = faces_to_turn(vertices, faces)
+    turned = int(np.count_nonzero(turn))
+    mirrored = np.zeros(len(order), bool)
+    if turned:
+        sides = np.bincount(faces.ravel(), np.repeat(np.where(turn, 1, -1), 3), len(order))
+        mirrored = sides[place] > 0
+        faces[turn] = faces[turn][:, [0, 2, 1]]
+    renumbered = Mesh(vertices, faces, mesh.name)
+    _numbered.add(renumbered)
+    return Numbered(renumbered, order, place, first_face, turned, mirrored, one_sided)
+
+
+def with_near_numbers(mesh: Mesh) -> Mesh:
+    """Return the same mesh, renumbered if it is large and neighbours have numbers far apart.
+
+    Loops over the faces of such a mesh would take twice as long. Faces are not turned over, and nothing is
+    checked.
+
+    Examples
+    --------
+    >>> square = Mesh([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> with_near_numbers(square) is square
+    True
+    """
+    count = len(mesh.vertices)
+    if count < LARGE or not np.isfinite(mesh.vertices).all():
+        return mesh
+    if np.abs(mesh.faces[:, 0] - mesh.faces[:, 1]).mean() < FAR * count:
+        return mesh
+    order = position_order(mesh.vertices)
+    place = np.empty_like(order)
+    place[order] = np.arange(count)
+    faces = place[mesh.faces]
+    return Mesh(mesh.vertices[order], faces[np.argsort(faces[:, 0], kind="stable")], mesh.name)
+
+
+def position_order(points: Floats, faces: Ints | None = None) -> Ints:
+    """Return the numbers of points in an order that only depends on where they are.
+
+    Neighbours in space are mostly near each other in it. Points at the same place are told apart by the faces
+    around them, if there are any.
+
+    Examples
+    --------
+    >>> position_order(np.array([[5.0, 0, 0], [0, 0, 0], [1, 0, 0]])).tolist()
+    [1, 2, 0]
+    """
+    points = points + 0.0  # no negative zeros
+    code = _codes(points)
+    order = np.argsort(code, kind="stable")
+    ordered = code[order]
+    tied = np.zeros(len(order), bool)
+    tied[1:] = ordered[1:] == ordered[:-1]
+    tied[:-1] |= tied[1:]
+    if tied.any():
+        some = order[tied]
+        keys = [*points[some].T[::-1], code[some]]
+        within = some[np.lexsort(keys)]
+        if faces is not None and (points[within[1:]] == points[within[:-1]]).all(1).any():
+            within = some[np.lexsort([_surroundings(points, faces)[some], *keys])]
+        order[tied] = within
+    return order
+
+
+def _codes(points: Floats) -> Codes:
+    """(n,) the cell of each point in a fine grid, as one number: bits of x, y and z in turn."""
+    low = points.min(0)
+    size = float((points.max(0) - low).max()) or 1.0
+    cells = ((points - low) / size * CELLS).astype(np.uint64)
+    code = np.zeros(len(points), np.uint64)
+    for axis in range(3):
+        spread = cells[:, axis]
+        for shift, mask in (
+            (32, 0x1F00000000FFFF),
+            (16, 0x1F0000FF0000FF),
+            (8, 0x100F00F00F00F00F),
+            (4, 0x10C30C30C30C30C3),
+            (2, 0x1249249249249249),
+        ):
+            spread = (spread | (spread << np.uint64(shift))) & np.uint64(mask)
+        code |= spread << np.uint64(axis)
+    return code
+
+
+def _surroundings(points: Floats, faces: Ints) -> Codes:
+    """(n,) a number for what is around each point: where its neighbours are, and theirs."""
+    bits = np.ascontiguousarray(points).view(np.uint64)
+    label = _mixed(bits[:, 0] ^ _mixed(bits[:, 1] ^ _mixed(bits[:, 2])))
+    for _ in range(ROUNDS):
+        told = _mixed(label)
+        around = np.zeros_like(label)
+        for corner in range(3):  # sums of whole numbers do not depend on their order
+            pair = told[faces[:, (corner + 1) % 3]] + told[faces[:, (corner + 2) % 3]]
+            np.add.at(around, faces[:, corner], _mixed(pair))
+        label = _mixed(label + around)
+    return label
+
+
+def _mixed(values: Codes) -> Codes:
+    """Return well-mixed hashes of the numbers, one for each (the final step of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Codes = values ^ (values >> np.uint64(31))
+    return mixed
+
+
+def _ordered(faces: Ints, count: int) -> tuple[Ints, Ints]:
+    """The same faces, each begun with its lowest vertex, sorted by their vertices, whichever way they turn.
+
+    Also the old number of each.
+    """
+    first = faces.argmin(1)
+    faces = np.take_along_axis(faces, (first[:, None] + np.arange(3)) % 3, 1)
+    low, one, other = faces.T
+    middle, high = np.minimum(one, other), np.maximum(one, other)
+    last = 2 * high + (one > other)
+    if count < ONE_KEY:
+        sorting = np.argsort((low * count + middle) * (2 * count) + last, kind="stable")
+    else:
+        sorting = np.lexsort([last, low * count + middle])
+    return faces[sorting], sorting

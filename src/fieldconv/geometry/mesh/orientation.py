@@ -1,0 +1,166 @@
+"""Which way faces turn: whether neighbours agree, and which side of a closed part is outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from fieldconv.geometry.mesh.degenerate import AT_ONCE, cross
+from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleCover:
+    """Faces and their turned-over copies, linked across edges of two faces where they agree.
+
+    A part of the mesh is orientable exactly when its two copies are not connected.
+    """
+
+    left: Ints  # faces that share an edge with
+    right: Ints  # these,
+    differ: Bools  # and whether the two are oriented differently
+    as_is: Ints  # (F,) the connected part of the cover that each face is in,
+    turned: Ints  # (F,) and that of its turned-over copy
+
+    @staticmethod
+    def of(edges: FaceEdges) -> DoubleCover:
+        n = len(edges.faces)
+        pair = edges.faces_of[edges.edge_of[edges.left]] == 2
+        left, right = edges.left[pair], edges.right[pair]
+        differ = edges.forward[left] == edges.forward[right]
+        left, right = left // 3, right // 3
+        _, part = components_of(2 * n, left, right + differ * n, left + n, right + ~differ * n)
+        return DoubleCover(left, right, differ, part[:n], part[n:])
+
+    @property
+    def orientable(self) -> Bools:
+        """(F,) whether the part of each face is."""
+        return np.asarray(self.as_is != self.turned)
+
+
+def fewest_to_turn(cover: DoubleCover) -> Bools:
+    """(F,) whether to turn each face over, of as few as possible, so that all neighbours agree."""
+    as_is = cover.as_is
+    turn = _fewer_turned(cover)
+    for root in _first_faces(as_is, np.flatnonzero(~cover.orientable)):
+        turn |= _to_turn_by_path(cover, root)
+    return np.asarray(turn)
+
+
+def _fewer_turned(cover: DoubleCover) -> Bools:
+    """(F,) whether to turn each face over, in parts that can be oriented."""
+    as_is, turned = cover.as_is, cover.turned
+    stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
+    tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
+    return np.asarray(cover.orientable & ((stay[as_is] < stay[turned]) | tie))
+
+
+def faces_to_turn(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
+    """(F,) which faces to turn over so that neighbours agree, and how many faces cannot agree.
+
+    Every closed part is turned outward, by the sign of the volume that it encloses. Of other parts as few
+    faces as possible are turned. Parts that cannot be oriented stay as they are.
+    """
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    ahead, back = start * len(vertices) + end, end * len(vertices) + start
+    order, order_back = np.argsort(ahead), np.argsort(back)
+    ahead, back = ahead[order], back[order_back]
+    if (ahead[1:] != ahead[:-1]).all():  # no edge is run along twice in one direction: all faces agree
+        if np.array_equal(ahead, back):
+            beyond, here, rim = order // 3, order_back // 3, order[:0]
+        else:
+            place = np.minimum(np.searchsorted(ahead, back), len(ahead) - 1)
+            shared = ahead[place] == back
+            beyond, here, rim = order[place[shared]] // 3, order_back[shared] // 3, order_back[~shared] // 3
+        return _inward_parts(vertices, faces, here, beyond, rim), 0
+    turn = np.zeros(len(faces), dtype=bool)
+    usable = np.flatnonzero(~repeats_vertex(faces))
+    edges = FaceEdges(faces[usable], len(vertices))
+    cover = DoubleCover.of(edges)
+    part = np.unique(np.minimum(cover.as_is, cover.turned), return_inverse=True)[1]
+    turn[usable] = _fewer_turned(cover)
+    closed = np.ones(part.max(initial=-1) + 1, dtype=bool)
+    closed[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
+    closed[part[~cover.orientable]] = False
+    turn[usable] ^= (closed & _inward_volumes(vertices, edges.faces, turn[usable], part))[part]
+    return turn, int(np.count_nonzero(~cover.orientable))
+
+
+def faces_inward(vertices: Floats, edges: FaceEdges) -> bool:
+    """Whether the mesh, consistently oriented, is closed and encloses a negative volume."""
+    if not len(edges.faces) or (edges.faces_of != 2).any():
+        return False
+    share = np.bincount(edges.faces.reshape(-1), minlength=len(vertices)) / edges.faces.size
+    points = vertices / max(np.abs(vertices[share > 0]).max(), 1e-300)
+    points -= share[share > 0] @ points[share > 0]
+    volume = size = 0.0
+    for begin in range(0, len(edges.faces), AT_ONCE):
+        a, b, c = points[edges.faces[begin : begin + AT_ONCE].T]
+        volumes = (a * cross(b, c)).sum(axis=1)
+        volume, size = volume + volumes.sum(), size + np.abs(volumes).sum()
+    return bool(volume < -1e-9 * size)
+
+
+def _inward_parts(vertices: Floats, faces: Ints, here: Ints, beyond: Ints, rim: Ints) -> Bools:
+    """(F,) which faces are in closed parts that face inward.
+
+    Faces ``here`` agree with the faces ``beyond`` one of their edges; those of ``rim`` have an edge without.
+    """
+    count = len(faces)
+    if len(np.unique(rim)) == count:
+        return np.zeros(count, dtype=bool)
+    graph = coo_array((np.ones(len(here), dtype=np.int8), (here, beyond)), shape=(count, count)).tocsr()
+    # Every link has its opposite, so that strong components are the parts, in a third of the time.
+    parts, part = connected_components(graph, connection="strong")
+    closed = np.ones(parts, dtype=bool)
+    closed[part[rim]] = False
+    if closed.any():
+        closed &= _inward_volumes(vertices, faces, np.zeros(count, dtype=bool), part)
+    return np.asarray(closed[part])
+
+
+def _inward_volumes(vertices: Floats, faces: Ints, turn: Bools, part: Ints) -> Bools:
+    """(parts,) whether each closed part encloses a negative volume, once its faces are turned."""
+    count = int(part.max(initial=-1)) + 1
+    origin = np.zeros((count, 3))
+    origin[part] = vertices[faces[:, 0]]  # any point will do; one nearby is exact enough
+    volume, size = np.zeros(count), np.zeros(count)
+    for begin in range(0, len(faces), AT_ONCE):
+        block = slice(begin, begin + AT_ONCE)
+        a, b, c = (vertices[corner] - origin[part[block]] for corner in faces[block].T)
+        signed = np.where(turn[block], -1.0, 1.0) * (a * cross(b, c)).sum(axis=1)
+        volume += np.bincount(part[block], signed, count)
+        size += np.bincount(part[block], np.abs(signed), count)
+    return np.asarray(volume < -1e-9 * size)  # nothing decides which side of a flat pillow is outside
+
+
+def _first_faces(part: Ints, faces: Ints) -> list[int]:
+    return [int(face) for face in faces[np.unique(part[faces], return_index=True)[1]]]
+
+
+def _to_turn_by_path(cover: DoubleCover, root: int) -> Bools:
+    """The same for the part of face ``root``, which is not orientable: some neighbours always disagree.
+
+    Each face follows its neighbour on the way to ``root``, if that leaves fewer disagreements.
+    """
+    left, right, n = cover.left, cover.right, len(cover.as_is)
+    graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n)).tocsr()
+    links = zip(left.tolist(), right.tolist(), cover.differ.tolist(), strict=True)
+    differ = {frozenset((a, b)): d for a, b, d in links}
+    reached, towards = breadth_first_order(graph, root, directed=False)
+    turn = np.zeros(n, dtype=bool)
+    for face in reached[1:].tolist():
+        near = int(towards[face])
+        turn[face] = turn[near] ^ differ[frozenset((face, near))]
+    if turn.sum() > len(reached) / 2:
+        turn[reached] ^= True
+    fewer = (turn[left] ^ turn[right] ^ cover.differ)[turn[left] | turn[right]]
+    return turn if fewer.sum() < cover.differ[turn[left] | turn[right]].sum() else np.zeros(n, dtype=bool)

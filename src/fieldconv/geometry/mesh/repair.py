@@ -1,0 +1,155 @@
+"""Mend a mesh: merge, drop, flip and turn what is wrong with its faces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.geometry.mesh.check import counted
+from fieldconv.geometry.mesh.degenerate import degenerate, first_of_equals, scaled_sides
+from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
+from fieldconv.geometry.mesh.files.common import first_equal
+from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward, fewest_to_turn
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Mended:
+    """A mended mesh in terms of the old one."""
+
+    faces: Ints
+    vertex_map: Ints
+    new_vertex: Ints
+    face_map: Ints
+    actions: list[str]
+
+
+def mend(vertices: Floats, faces: Ints) -> Mended:
+    """Mend what can be mended; the steps are those of `Mesh.repair`."""
+    n_vertices = len(vertices)
+    face_map = np.arange(len(faces))
+    first = np.arange(n_vertices)  # the vertex that each one is merged into
+    done: Counter[str] = Counter()
+
+    def keep(good: Bools) -> int:
+        nonlocal faces, face_map
+        faces, face_map = faces[good], face_map[good]
+        return _count(~good)
+
+    finite = np.asarray(np.isfinite(vertices).all(axis=1))
+    done["dropped {} with NaN or infinite positions|vertex|vertices"] = _count(~finite)
+    done["dropped {} of such vertices|face"] = keep(np.asarray(finite[faces].all(axis=1)))
+
+    for _ in range(20):  # dropping a face may expose another seam to close
+        before = done.total()
+        twin = _twins(vertices, faces)
+        done["merged {}|duplicate vertex|duplicate vertices"] += _count(twin != np.arange(n_vertices))
+        first = twin[first]
+        faces, swapped = _flip_flat_faces(vertices, twin[faces])
+        done["swapped the longest edge of {} of no area|face"] += swapped
+        done["dropped {}|degenerate face"] += keep(~degenerate(vertices, faces))
+        pairs = keep(~_folded(faces, n_vertices)) // 2
+        done["dropped {} folded onto each other|pair of faces|pairs of faces"] += pairs
+        done["dropped {}|duplicate face"] += keep(first_of_equals(np.sort(faces, axis=1)))
+        if done.total() == before:
+            break
+
+    if len(faces):
+        cover = DoubleCover.of(FaceEdges(faces, n_vertices))
+        turn = fewest_to_turn(cover)
+        faces[turn] = faces[turn][:, ::-1]
+        done["turned over {} to agree with neighbours|face"] = _count(turn)
+        if cover.orientable.all() and faces_inward(vertices, FaceEdges(faces, n_vertices)):
+            faces = faces[:, ::-1]
+            done["turned the whole mesh outward|mesh"] = 1
+
+    vertex_map = np.unique(faces)
+    new_vertex = np.full(n_vertices, -1)
+    new_vertex[vertex_map] = np.arange(len(vertex_map))
+    new_vertex = np.where(finite, new_vertex[first], -1)
+    gone = _count(finite & (first == np.arange(n_vertices))) - len(vertex_map)
+    done["dropped {}|unreferenced vertex|unreferenced vertices"] = gone
+    actions = [_plural_text(text, count) for text, count in done.items() if count]
+    return Mended(new_vertex[faces], vertex_map, new_vertex, face_map, actions)
+
+
+def _count(mask: Bools) -> int:
+    return int(np.count_nonzero(mask))
+
+
+def _plural_text(text: str, count: int) -> str:
+    sentence, *nouns = text.split("|")
+    return sentence.format(counted(count, *nouns))
+
+
+def _twins(vertices: Floats, faces: Ints) -> Ints:
+    """(V,) the first of the vertices at the same place to merge each one with, itself if none.
+
+    Vertices on boundaries are merged, which closes seams, and so are the ends of an edge of no length. Two
+    inner vertices at the same place are not: there a surface merely touches itself, and merging them would
+    make it non-manifold.
+    """
+    group = first_equal(vertices)
+    edges = FaceEdges(faces[~repeats_vertex(faces)], len(vertices))
+    a, b = edges.unique[group[edges.unique[:, 0]] == group[edges.unique[:, 1]]].T
+    rim = np.unique(edges.unique[edges.faces_of == 1])
+    rim = rim[np.argsort(group[rim], kind="stable")]
+    together = group[rim[1:]] == group[rim[:-1]]
+    count, label = components_of(len(vertices), a, b, rim[:-1][together], rim[1:][together])
+    first = np.full(count, len(vertices))
+    np.minimum.at(first, label, np.arange(len(vertices)))
+    return first[label]
+
+
+def _folded(faces: Ints, n_vertices: int) -> Bools:
+    """(F,) whether a face and its only copy stick out of a surface which is whole without them."""
+    first = first_equal(np.sort(faces, axis=1))
+    copies = np.bincount(first, minlength=len(faces))[first]
+    edges = FaceEdges(faces, n_vertices)
+    others = np.bincount(edges.edge_of, np.repeat(copies == 1, 3), len(edges.unique))
+    stuck = ((edges.faces_of == 4) & (others == 2))[edges.edge_of].reshape(-1, 3)
+    loose = (edges.faces_of == 2)[edges.edge_of].reshape(-1, 3)
+    return np.asarray((copies == 2) & (stuck | loose).all(axis=1) & stuck.any(axis=1))
+
+
+def _flip_flat_faces(vertices: Floats, faces: Ints) -> tuple[Ints, int]:
+    """Give the middle corner of faces without area to their neighbour across the longest edge.
+
+    Dropping such a face would tear a slit: its neighbours touch along it, but share no edge.
+    """
+    faces = faces.copy()
+    flipped = 0
+    for _ in range(20):  # chains of such faces take a round each
+        flat = np.flatnonzero(degenerate(vertices, faces) & ~repeats_vertex(faces))
+        if not len(flat):
+            break
+        row = np.flatnonzero(~repeats_vertex(faces))
+        edges = FaceEdges(faces[row], len(vertices))
+        begins = np.cumsum(edges.faces_of) - edges.faces_of
+        touched: set[int] = set()
+        longest_sides = np.linalg.norm(scaled_sides(vertices, faces[flat]), axis=2).argmax(axis=1)
+        for place, longest in zip(np.searchsorted(row, flat), longest_sides, strict=True):
+            edge = edges.edge_of[3 * place + longest]
+            if edges.faces_of[edge] != 2 or edges.disagree[edge]:
+                continue
+            pair = edges.order[begins[edge] : begins[edge] + 2]
+            other = int(pair[0] if pair[1] == 3 * place + longest else pair[1])
+            f, g = int(row[place]), int(row[other // 3])
+            if f in touched or g in touched:
+                continue
+            c, a, b = np.roll(faces[f], -longest)  # the longest edge runs from c to a; b lies between
+            d = edges.faces[other // 3][(other + 2) % 3]
+            if d == b:
+                continue
+            faces[f], faces[g] = (a, b, d), (b, c, d)
+            touched |= {f, g}
+            flipped += 1
+        if not touched:
+            break
+    return faces, flipped

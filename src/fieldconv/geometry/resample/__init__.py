@@ -1,0 +1,1 @@
+"""Other points on the same surface: samples, coarser, finer and new triangles."""

@@ -1,0 +1,58 @@
+"""Close the holes of a mesh, so that measurements on a scan hardly depend on its gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.csgraph import dijkstra
+
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import Floats, capped, edge_graph, manifold_part, rims
+
+
+def closed_copy(mesh: Mesh) -> Mesh:
+    """Return the mesh with a cone over every rim; the apexes are its last vertices.
+
+    All faces stay. Where a surface branches, or faces of both sides meet, its edges are not taken for rims.
+
+    Examples
+    --------
+    >>> triangle = Mesh([[0, 0, 0], [3, 0, 0], [0, 3, 0]], [[0, 1, 2]])
+    >>> closed_copy(triangle).vertices[3].tolist(), len(closed_copy(triangle).faces)
+    ([1.0, 1.0, 0.0], 4)
+    """
+    count = len(mesh.vertices)
+    whole = manifold_part(count, mesh.faces)
+    closed, ends = capped(count, whole)
+    cones = closed[len(whole) :]
+    every = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=-1), axis=-1)
+    key, times = np.unique(every[..., 0] * count + every[..., 1], return_counts=True)
+    edge = np.sort(cones[:, :2], axis=1)
+    alone = times[np.searchsorted(key, edge[:, 0] * count + edge[:, 1])] == 1
+    keep = ~np.isin(ends[:, 0], ends[~alone, 0])
+    if not keep.any():
+        return mesh
+    vertex = ends[keep, 1]
+    apex = np.unique(ends[keep, 0], return_inverse=True)[1]
+    cones = np.stack([*cones[keep, :2].T, count + apex], axis=1)
+    around = np.bincount(apex)
+    middle = np.stack([np.bincount(apex, mesh.vertices[vertex, i]) / around for i in range(3)], axis=1)
+    return Mesh(np.concatenate([mesh.vertices, middle]), np.concatenate([mesh.faces, cones]), mesh.name)
+
+
+def rim_distances(mesh: Mesh) -> Floats:
+    """Return the distance (V,) of each vertex from the nearest rim, along edges; infinite if there is no rim.
+
+    Examples
+    --------
+    >>> strip = Mesh([[x, y, 0] for x in range(5) for y in range(5)],
+    ...              [[5 * x + y, 5 * x + y + 5, 5 * x + y + 6, 5 * x + y + 1]
+    ...               for x in range(4) for y in range(4)])
+    >>> rim_distances(strip).reshape(5, 5)[2].tolist()
+    [0.0, 1.0, 2.0, 1.0, 0.0]
+    """
+    edges, _ = rims(len(mesh.vertices), mesh.faces)
+    if not len(edges):
+        return np.full(len(mesh.vertices), np.inf)
+    graph = edge_graph(mesh.vertices, mesh.faces)
+    found = dijkstra(graph, indices=np.unique(edges), min_only=True)
+    return np.asarray(found, np.float64)

@@ -1,0 +1,416 @@
+"""Fewer points on the same surface: farthest-point samples, nearest samples, interpolation back.
+
+All of these use the front of `distances`, which stops at the limit of each vertex. With the
+distance to the nearest sample as limit, a new farthest-point sample visits only the region it wins; with the
+distance to the k-th nearest, the same front finds the k nearest samples of every vertex. Its distances are
+within about half a percent of the exact ones, which is enough for choosing neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from fieldconv._compiled import kernel
+from fieldconv.geometry.geodesic.distances import grow, length_between, triangles_around
+from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.numbering import by_position, position_order
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Interpolation(NamedTuple):
+    """How values at every vertex follow from those at its k nearest samples.
+
+    Attributes
+    ----------
+    index : (V, k) int64
+        Which samples, as positions in the list of samples (not vertex ids), nearest first.
+    weight : (V, k) float64
+        Weights of the samples: none is negative, rows sum to 1.
+    transport : (V, k) float64
+        Angle φ: e^{iφ} takes a vector in the sample's frame to the vertex's frame.
+    """
+
+    index: Ints  # type: ignore[assignment]  # tuples have a method of this name
+    weight: Floats
+    transport: Floats
+
+
+def farthest_point_samples(
+    mesh: Mesh, count: int, *, seed: int | None = None, metric: Literal["geodesic", "euclidean"] = "geodesic"
+) -> Ints:
+    """Return vertices chosen one by one, each as far as possible from those already chosen.
+
+    The first is the vertex farthest from the centroid, or drawn from ``seed`` if one is given; ties are
+    decided by position, so that the samples do not depend on the numbering. In the geodesic metric a
+    component without a sample is infinitely far away, so each gets one before any gets its second.
+    Unreferenced vertices are taken only when no others are left.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    count : int
+        Number of samples; with ``count`` ≥ V all vertices are chosen.
+    seed : int, optional
+    metric : {"geodesic", "euclidean"}
+
+    Returns
+    -------
+    (count,) int64
+        Vertex ids in the order chosen: every prefix of the list is a coarser sampling.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
+    >>> strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> sorted(strip.vertices[farthest_point_samples(strip, 2), 0].tolist())
+    [0.0, 9.0]
+    """
+    if count < 1:
+        raise ValueError(f"The number of samples must be at least 1, not {count}.")
+    numbered = by_position(mesh)
+    mesh = numbered.mesh
+    referenced = np.unique(mesh.faces)
+    if seed is None:
+        centroid = mesh.vertex_areas @ mesh.vertices / mesh.area
+        first = referenced[np.linalg.norm(mesh.vertices[referenced] - centroid, axis=1).argmax()]
+    else:
+        first = referenced[np.random.default_rng(seed).integers(len(referenced))]
+    usable = min(count, len(referenced))
+    if metric == "geodesic":
+        order = _geodesic_order(mesh.vertices, *triangles_around(mesh), first, usable)
+    elif metric == "euclidean":
+        order = _euclidean_order(mesh.vertices, referenced, first, usable)
+    else:
+        raise ValueError(f"Unknown metric {metric!r}: choose 'geodesic' or 'euclidean'.")
+    spare = np.setdiff1d(np.arange(len(mesh.vertices)), referenced)
+    chosen: Ints = numbered.order[np.concatenate([order, spare[: count - usable]])]
+    return chosen
+
+
+def farthest_points(points: ArrayLike, count: int) -> Ints:
+    """Return points chosen one by one, each as far in space as possible from those already chosen.
+
+    The first is the one farthest from their mean; ties are decided by position, so that the choice does not
+    depend on the numbering.
+
+    Parameters
+    ----------
+    points : (n, 3)
+    count : int
+        Number of points; all of them if there are no more.
+
+    Returns
+    -------
+    (min(count, n),) int64
+        Samples in the order chosen: every prefix of the list is a coarser choice.
+
+    Examples
+    --------
+    >>> farthest_points([[0, 0, 0], [1, 0, 0], [9, 0, 0], [4, 0, 0]], 3).tolist()
+    [2, 0, 3]
+    """
+    given = np.ascontiguousarray(points, np.float64)
+    number = position_order(given)
+    ordered = given[number]
+    first = np.linalg.norm(ordered - ordered.mean(0), axis=1).argmax()
+    order: Ints = _euclidean_order(ordered, np.arange(len(ordered)), first, min(count, len(ordered)))
+    return number[order]
+
+
+def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, Floats]:
+    """Return the k geodesically nearest samples of every vertex.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    samples : (S,) int
+        Distinct vertex ids.
+    k : int
+
+    Returns
+    -------
+    index : (V, k) int64
+        Positions in ``samples``, nearest first; −1 where fewer than k can be reached along the surface.
+    distance : (V, k) float64
+        Geodesic distances, ascending; infinite where ``index`` is −1.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
+    >>> strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> nearest_samples(strip, [0, 2], k=1)[0].ravel().tolist()
+    [0, 1, 1, 0]
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}.")
+    ids = _checked(samples, mesh)
+    # In random order few fronts travel far; in the order of a sweep each would win all that lies ahead.
+    order = np.random.default_rng(0).permutation(len(ids))
+    index, distance = _nearest(mesh.vertices, *triangles_around(mesh), ids[order], k)
+    return np.where(index < 0, -1, order[index]), distance
+
+
+def sample_areas(mesh: Mesh, samples: ArrayLike) -> Floats:
+    """Return the area of each sample, (S,) float64: that of the vertices nearest to it.
+
+    A vertex has a third of the area of its one-ring. The sum is the area of the mesh: vertices that reach no
+    sample along the surface count for the sample nearest in space.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
+    >>> strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> sample_areas(strip, [0, 2])
+    array([4.5, 4.5])
+    """
+    ids = _checked(samples, mesh)
+    owner = _reachable_or_nearest(mesh, ids, nearest_samples(mesh, ids, 1)[0])[:, 0]
+    areas: Floats = np.bincount(owner, mesh.vertex_areas, minlength=len(ids)).astype(np.float64)
+    return areas
+
+
+def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
+    """Return weights that take values from samples to all vertices: scalars, or transported vectors.
+
+    With x_i = log_v(sample i), the weights of vertex v minimise |Σ w_i x_i|² + λ Σ w_i² |x_i|⁴ over w ≥ 0,
+    Σ w_i = 1: they reproduce linear functions where the samples surround the vertex, prefer near samples,
+    and single out a sample at the vertex itself. On a sphere this halves the error of inverse-distance
+    weights. A vertex that reaches fewer than k samples along the surface repeats one with weight 0; one that
+    reaches none takes the sample nearest in space.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    samples : (S,) int
+        Distinct vertex ids.
+    k : int
+
+    Returns
+    -------
+    Interpolation
+        ``(weight * values[index]).sum(1)`` interpolates scalars, and
+        ``(weight * np.exp(1j * transport) * vectors[index]).sum(1)`` tangent vectors as complex numbers.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry.mesh.mesh import Mesh
+    >>> vertices = [[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0], [0.5, 1, 0]]
+    >>> square = Mesh(vertices, [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
+    >>> index, weight, _ = interpolation(square, [0, 1, 2, 3])
+    >>> x = square.vertices[:4, 0]
+    >>> (weight * x[index]).sum(1).round(1)
+    array([0. , 2. , 2. , 0. , 0.5])
+    """
+    return seen_samples(mesh, samples, k).interpolation()
+
+
+class SeenSamples(NamedTuple):
+    """The k nearest samples of every vertex, as they are seen from there.
+
+    Attributes
+    ----------
+    index, transport
+        As of `Interpolation`.
+    position : (V, k) complex128
+        log_v(sample), in the frame of the vertex.
+    distance : (V, k) float64
+    usable : (V, k) bool
+        False where a vertex reaches fewer samples and one is repeated.
+    """
+
+    index: Ints  # type: ignore[assignment]  # tuples have a method of this name
+    transport: Floats
+    position: NDArray[np.complex128]
+    distance: Floats
+    usable: NDArray[np.bool_]
+
+    def interpolation(self) -> Interpolation:
+        """Return how values at every vertex follow from those at its samples."""
+        return Interpolation(self.index, _weights(self.position, self.distance, self.usable), self.transport)
+
+    def weights_near(self, vertex: Ints, offset: NDArray[np.complex128]) -> Floats:
+        """Return the weights, (n, k), at points near vertices.
+
+        Parameters
+        ----------
+        vertex : (n,) int64
+            Which vertex each point is near.
+        offset : (n,) complex128
+            Where it lies as seen from there, in the frame of that vertex. Samples are seen from the point as
+            if the surface were flat in between.
+        """
+        weight = np.empty((len(vertex), self.index.shape[1]))
+        for start in range(0, len(vertex), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            own = vertex[rows]
+            position = self.position[own] - offset[rows, None]
+            weight[rows] = _weights(position, np.abs(position), self.usable[own])
+        return weight
+
+
+def seen_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> SeenSamples:
+    """Return what every vertex sees of its k nearest samples; `interpolation` makes weights of it."""
+    ids = _checked(samples, mesh)
+    reached, distance = nearest_samples(mesh, ids, k)
+    index = _reachable_or_nearest(mesh, ids, reached)
+    position, transport = _seen_in_space(mesh, ids, index, distance)
+    _see_along_surface(mesh, ids, reached, distance, position, transport)
+    usable = reached >= 0
+    usable[:, 0] = True
+    return SeenSamples(index, np.where(usable, transport, 0.0), position, distance, usable)
+
+
+_CHUNK = 2**16  # points at a time, so that what is worked out for each takes little memory
+_RIDGE = 0.05  # λ, in units of the mean distance: larger is smoother, smaller closer to linear
+
+
+def _weights(position: NDArray[np.complex128], distance: Floats, usable: NDArray[np.bool_]) -> Floats:
+    """Solve each vertex's small quadratic programme; samples that would get a negative weight drop out."""
+    finite = np.where(usable & np.isfinite(distance), distance, 0.0)
+    scale = finite.sum(1, keepdims=True) / usable.sum(1, keepdims=True)
+    scale[scale == 0] = 1.0
+    x = np.stack([position.real, position.imag], -1) / scale[..., None]
+    # The Hessian is diagonal plus rank two, so the unconstrained minimiser is gain · (1 − x·tilt).
+    at_sample = finite[:, :1] == 0
+    gain = np.where(usable & ~at_sample, np.maximum(finite / scale, 1e-4) ** -4 / _RIDGE, 0.0)
+    while True:
+        moment = np.einsum("vi,via,vib->vab", gain, x, x) + np.eye(2)
+        tilt = np.linalg.solve(moment, np.einsum("vi,via->va", gain, x)[..., None])
+        weight: Floats = gain * (1 - (x @ tilt)[..., 0])
+        if (weight >= 0).all():
+            break
+        gain = np.where(weight < 0, 0.0, gain)
+    weight[at_sample[:, 0], 0] = 1.0
+    weight /= weight.sum(1, keepdims=True)
+    return weight
+
+
+def _seen_in_space(
+    mesh: Mesh, samples: Ints, index: Ints, distance: Floats
+) -> tuple[NDArray[np.complex128], Floats]:
+    """Guess log_vertex(sample) and the transport from positions and normals alone."""
+    frames, normals = tangent_frames(mesh)
+    across = np.cross(normals, frames)
+    offset = mesh.vertices[samples][index] - mesh.vertices[:, None]
+    flat = np.einsum("vkx,vx->vk", offset, frames) + 1j * np.einsum("vkx,vx->vk", offset, across)
+    length = np.where(np.isfinite(distance), distance, np.linalg.norm(offset, axis=2))
+    position = length * flat / np.where(flat == 0, 1.0, np.abs(flat))
+    # The shortest rotation that takes the sample's normal n to the vertex's normal m turns a to
+    # a − (a·m)(n + m) / (1 + n·m); where the normals are opposite, a is simply projected.
+    n, a, m = normals[samples][index], frames[samples][index], normals[:, None]
+    opening = 1 + (n * m).sum(2, keepdims=True)
+    middle = np.where(opening > 1e-9, (n + m) / np.maximum(opening, 1e-9), m)
+    turned = a - (a * m).sum(2, keepdims=True) * middle
+    transport = np.arctan2(np.einsum("vkx,vx->vk", turned, across), np.einsum("vkx,vx->vk", turned, frames))
+    return position, transport
+
+
+def _see_along_surface(
+    mesh: Mesh,
+    samples: Ints,
+    reached: Ints,
+    distance: Floats,
+    position: NDArray[np.complex128],
+    transport: Floats,
+) -> None:
+    """Replace the guesses by what geodesic discs around the samples say, in place."""
+    vertex, column = np.nonzero(reached >= 0)
+    sample = reached[vertex, column]
+    reach = np.zeros(len(samples))
+    np.maximum.at(reach, sample, distance[vertex, column])
+    # Samples of like reach share a call, so a few far-reaching ones do not make every disc large.
+    level = np.ceil(np.log(np.maximum(reach, max(reach.max() / 20, 1e-300))) / np.log(1.5))
+    for value in np.unique(level[reach > 0]):
+        members = np.flatnonzero((level == value) & (reach > 0))
+        discs = geodesic_discs(mesh, 1.02 * reach[members].max(), sources=samples[members])
+        stride = len(mesh.vertices)
+        key = np.repeat(members * stride, np.diff(discs.offsets)) + discs.targets
+        wanted = np.flatnonzero(np.isin(sample, members))
+        place = np.searchsorted(key, sample[wanted] * stride + vertex[wanted])
+        place = np.minimum(place, len(key) - 1)
+        found = key[place] == sample[wanted] * stride + vertex[wanted]
+        at, place = (vertex[wanted[found]], column[wanted[found]]), place[found]
+        # log_v(s) points back along the geodesic that leaves s in the direction θ.
+        position[at] = -discs.distance[place] * np.exp(1j * (discs.angle[place] + discs.transport[place]))
+        transport[at] = discs.transport[place]
+
+
+def _reachable_or_nearest(mesh: Mesh, samples: Ints, reached: Ints) -> Ints:
+    """Fill the gaps (−1): with the vertex's first sample, or with the nearest in space if it has none."""
+    index = reached.copy()
+    lost = np.flatnonzero(reached[:, 0] < 0)
+    if len(lost):
+        index[lost, 0] = scipy.spatial.cKDTree(mesh.vertices[samples]).query(mesh.vertices[lost])[1]
+    return np.where(index < 0, index[:, :1], index)
+
+
+def _checked(samples: ArrayLike, mesh: Mesh) -> Ints:
+    ids = np.asarray(samples)
+    if ids.ndim != 1 or len(ids) == 0 or not np.issubdtype(ids.dtype, np.integer):
+        raise ValueError("Samples must be a list of at least one vertex id.")
+    if ids.min() < 0 or ids.max() >= len(mesh.vertices):
+        raise ValueError(f"Samples name a vertex outside 0…{len(mesh.vertices) - 1}.")
+    if len(np.unique(ids)) < len(ids):
+        raise ValueError("Samples must be distinct, but a vertex is named twice.")
+    return ids.astype(np.int64)
+
+
+@kernel
+def _geodesic_order(vertices, offsets, corners, first, count):  # type: ignore[no-untyped-def]
+    nearest = np.where(offsets[1:] > offsets[:-1], np.inf, -1.0)
+    distance = np.full(len(vertices), np.inf)
+    reached = np.empty(len(vertices), np.int64)
+    order = np.empty(count, np.int64)
+    for i in range(count):
+        order[i] = first if i == 0 else np.argmax(nearest)
+        for j in range(grow(vertices, offsets, corners, order[i], nearest, distance, reached)):
+            vertex = reached[j]
+            nearest[vertex] = min(nearest[vertex], distance[vertex])
+            distance[vertex] = np.inf
+        nearest[order[i]] = -1.0  # never again, even where all else is at distance 0
+    return order
+
+
+@kernel
+def _euclidean_order(vertices, candidates, first, count):  # type: ignore[no-untyped-def]
+    nearest = np.full(len(candidates), np.inf)
+    order = np.empty(count, np.int64)
+    chosen = np.searchsorted(candidates, first)
+    for i in range(count):
+        order[i] = candidates[chosen]
+        for j in range(len(candidates)):
+            nearest[j] = min(nearest[j], length_between(vertices, candidates[j], order[i]))
+        nearest[chosen] = -1.0
+        chosen = np.argmax(nearest)
+    return order
+
+
+@kernel
+def _nearest(vertices, offsets, corners, samples, k):  # type: ignore[no-untyped-def]
+    """The k nearest samples of each vertex, kept sorted while one sample after the other sends its front."""
+    index = np.full((len(vertices), k), -1)
+    best = np.full((len(vertices), k), np.inf)
+    limit = np.full(len(vertices), np.inf)
+    distance = np.full(len(vertices), np.inf)
+    reached = np.empty(len(vertices), np.int64)
+    for sample in range(len(samples)):
+        for j in range(grow(vertices, offsets, corners, samples[sample], limit, distance, reached)):
+            vertex = reached[j]
+            if distance[vertex] < limit[vertex]:
+                slot = k - 1
+                while slot > 0 and best[vertex, slot - 1] > distance[vertex]:
+                    best[vertex, slot] = best[vertex, slot - 1]
+                    index[vertex, slot] = index[vertex, slot - 1]
+                    slot -= 1
+                best[vertex, slot] = distance[vertex]
+                index[vertex, slot] = sample
+                limit[vertex] = best[vertex, k - 1]
+            distance[vertex] = np.inf
+    return index, best

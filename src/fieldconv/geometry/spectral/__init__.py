@@ -1,0 +1,1 @@
+"""Eigenfunctions, signatures, and maps made of them."""

@@ -1,0 +1,17 @@
+from fieldconv.labels.collection import Collection as Collection
+from fieldconv.labels.collection import Item as Item
+from fieldconv.labels.collection import Pair as Pair
+from fieldconv.labels.collection import Sample as Sample
+from fieldconv.labels.collection import first_preimage as first_preimage
+from fieldconv.labels.errors import DatasetError as DatasetError
+from fieldconv.labels.label_files import colour_labels as colour_labels
+from fieldconv.labels.label_files import edges_in_file_order as edges_in_file_order
+from fieldconv.labels.label_files import mesh_labels as mesh_labels
+from fieldconv.labels.label_files import read_integers as read_integers
+from fieldconv.labels.label_files import read_labels as read_labels
+from fieldconv.labels.label_files import read_numbers as read_numbers
+from fieldconv.labels.label_files import read_vertex_map as read_vertex_map
+from fieldconv.labels.label_files import vertex_labels as vertex_labels
+from fieldconv.labels.label_files import write_numbers as write_numbers
+from fieldconv.labels.pairs import read_pairs as read_pairs
+from fieldconv.labels.splits import split_groups as split_groups

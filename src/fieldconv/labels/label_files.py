@@ -1,0 +1,391 @@
+"""Labels and vertex maps in files: reading them, and turning edge and face labels into vertex labels."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv._io import atomic_path, read_text
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.errors import DatasetError
+
+Ints = NDArray[np.int64]
+
+EXACT = 2**53  # beyond, floating-point numbers are no longer all whole numbers
+MOST = 2**31 - 1  # that a label may be; colours are labels, too
+LABEL_SUFFIXES = (".eseg", ".seg", ".txt", ".csv", ".npy", ".vts")
+LABEL_PROPERTIES = ("label", "labels", "part", "segment", "class")
+
+
+def read_integers(path: str | Path) -> Ints:
+    """Read a file of integers: one a line (text), a ``label`` column (.csv), or a 1-D array (.npy).
+
+    Blank lines and lines that begin with ``#`` are passed over. In a .csv with a ``vertex`` column the
+    rows may be in any order. Numbers such as 3.0 are taken for integers; all others are errors.
+
+    Raises
+    ------
+    DatasetError
+        Names the file and the line or vertex that is not an integer of 64 bits.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".npy":
+            return _as_integers(_read_array(path), path)
+        if path.suffix == ".csv":
+            return _read_csv(path)
+        try:  # the quick way; where it fails, the slow one says in which line
+            with warnings.catch_warnings():  # older versions of NumPy only warn where an integer is none
+                warnings.simplefilter("error", DeprecationWarning)
+                return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1, encoding="utf-8-sig"), path)
+        except (ValueError, OverflowError, DeprecationWarning):
+            return _read_lines(path)
+    except DatasetError:
+        raise
+    except Exception as error:  # readers raise whatever damaged bytes make them run into
+        raise _unreadable(path, error) from None
+
+
+def label_words(path: str | Path) -> list[str] | None:
+    """Return the labels of a file of names (text, or a ``label`` column of .csv); None if it holds numbers.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read.
+    """
+    path = Path(path)
+    if path.suffix not in (".txt", ".csv", ".seg"):
+        return None
+    try:
+        lines = read_text(path).splitlines()
+        rows = list(csv.reader(lines)) if path.suffix == ".csv" else []
+    except (OSError, ValueError, csv.Error) as error:
+        raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
+    if path.suffix == ".csv":
+        rows = [[cell.strip() for cell in row] for row in rows if "".join(row).strip()]
+        header = [cell.lower() for cell in rows[0]] if rows else []
+        if "label" not in header:
+            return None
+        words = [row[header.index("label")] for row in rows[1:] if len(row) == len(header)]
+        if "vertex" in header and words and not _is_number(words[0]):
+            place = [row[header.index("vertex")] for row in rows[1:] if len(row) == len(header)]
+            if place != [str(k) for k in range(len(place))]:
+                raise DatasetError(str(path), ["names of parts must be in the order of the vertices, from 0"])
+    else:
+        words = [text for line in lines if (text := line.split("#")[0].strip())]
+    if words and words[0] != "-1" and _is_number(words[0]):
+        return None
+    named = [word for word in words if not _is_number(word)]
+    # A file of numbers with a slip in it is told by the other reader.
+    return words if len(named) > len(words) / 2 else None
+
+
+def read_labels(path: str | Path, numbers: Mapping[str, int]) -> Ints:
+    """Read labels, integers or names, of which ``numbers`` says which integer each means; −1 means none.
+
+    Raises
+    ------
+    DatasetError
+        Names the file and the first label that is not known, or vertex whose label can be none.
+    """
+    words = label_words(path)
+    if words is None:
+        return _in_range(read_integers(path), Path(path))
+    known = {**numbers, "-1": -1}
+    for place, word in enumerate(words, start=1):
+        if word not in known:
+            near = difflib.get_close_matches(word, numbers, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ", which is not in classes.txt"
+            raise DatasetError(str(path), [f"label {place} is {word!r}{hint}"])
+    return np.array([known[word] for word in words], dtype=np.int64)
+
+
+def read_numbers(path: str | Path) -> NDArray[Any]:
+    """Read a file of real numbers, a row per vertex: text, .csv with a line of names, or .npy (complex, too).
+
+    Returns
+    -------
+    (V,) or (V, k)
+
+    Raises
+    ------
+    DatasetError
+        Names the file, and the first row that is not finite.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".npy":
+            values = _read_array(path)
+        elif path.suffix == ".csv":
+            lines = read_text(path).splitlines()
+            named = bool(lines) and not all(_is_number(cell) for cell in lines[0].split(","))
+            values = np.loadtxt(lines, delimiter=",", skiprows=int(named), ndmin=1, encoding="utf-8")
+        else:
+            values = np.loadtxt(path, ndmin=1, encoding="utf-8-sig")
+    except DatasetError:
+        raise
+    except Exception as error:  # readers raise whatever damaged bytes make them run into
+        raise _unreadable(path, error) from None
+    if values.dtype.kind not in "fiuc" or values.ndim not in (1, 2):
+        raise DatasetError(
+            str(path), [f"holds {values.dtype} of shape {values.shape}; expected a row per vertex"]
+        )
+    finite = np.isfinite(values).reshape(len(values), -1).all(1)
+    if not finite.all():
+        raise DatasetError(str(path), [f"vertex {int(finite.argmin())} has a value that is not finite"])
+    kind = np.complex128 if values.dtype.kind == "c" else np.float64
+    return np.asarray(values.astype(kind))
+
+
+def write_numbers(path: str | Path, values: NDArray[Any]) -> None:
+    """Write a number per line, or a row of them; whole numbers as such."""
+    values = np.asarray(values)
+    with atomic_path(path) as temporary:
+        np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g", encoding="utf-8")
+
+
+def _read_array(path: Path) -> NDArray[Any]:
+    """Read a .npy file; of one that declares more than it holds no memory is asked for."""
+    values = np.load(path, allow_pickle=False, mmap_mode="r")
+    if not isinstance(values, np.ndarray):  # an archive of several under the wrong name
+        values.close()
+        raise DatasetError(str(path), ["is an .npz archive; expected one array, as np.save writes it"])
+    return np.array(values)
+
+
+def _unreadable(path: Path, error: Exception) -> DatasetError:
+    return DatasetError(
+        str(path), [f"cannot be read ({' '.join(str(error).split()) or type(error).__name__})"]
+    )
+
+
+def _as_integers(values: NDArray[Any], path: Path) -> Ints:
+    """Integers of 64 bits; raise DatasetError that names the first vertex whose value is none."""
+    if values.ndim != 1:
+        raise DatasetError(str(path), [f"has shape {values.shape}; expected one integer per row"])
+    kind = values.dtype.kind
+    if kind == "f":
+        with np.errstate(invalid="ignore"):  # NaN and infinity fail both
+            fine = (np.abs(values) <= EXACT) & (values == np.round(values))
+    elif kind == "u":
+        fine = values <= np.iinfo(np.int64).max
+    elif kind in "ib":
+        return values.astype(np.int64)
+    else:
+        raise DatasetError(str(path), [f"holds {values.dtype} values; expected integers"])
+    if not fine.all():
+        first = int(np.argmin(fine))
+        raise DatasetError(
+            str(path), [f"the label of vertex {first} is {values[first]}; expected an integer"]
+        )
+    return values.astype(np.int64)
+
+
+def _in_range(labels: Ints, path: Path) -> Ints:
+    """The same labels; raise DatasetError that names the first vertex whose label is none."""
+    wrong = (labels < -1) | (labels > MOST)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise DatasetError(
+            str(path),
+            [f"the label of vertex {first} is {labels[first]}; expected 0 to {MOST}, or -1 for none"],
+        )
+    return labels
+
+
+def _read_lines(path: Path) -> Ints:
+    values = []
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        text = line.split("#")[0].strip()
+        if text:
+            values.append(_integer(text, path, number))
+    return np.array(values, dtype=np.int64)
+
+
+def _integer(text: str, path: Path, line: int) -> int:
+    if re.fullmatch(r"[+-]?[0-9]{1,19}", text):
+        value = int(text)
+        if -(2**63) <= value < 2**63:
+            return value
+    elif re.fullmatch(r"[+-]?[0-9]{1,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,3})?", text):
+        number = float(text)  # some writers put 3.0 for 3
+        if abs(number) <= EXACT and number == int(number):
+            return int(number)
+    raise DatasetError(str(path), [f"line {line} is {text[:40]!r}; expected one integer"])
+
+
+def _read_csv(path: Path) -> Ints:
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = [
+            (number, row) for number, row in enumerate(csv.reader(handle), start=1) if "".join(row).strip()
+        ]
+    if not rows:
+        return np.zeros(0, np.int64)
+    header = [cell.strip().lower() for cell in rows[0][1]]
+    named = not all(_is_number(cell) for cell in header)
+    if not named:
+        header = ["label"] if len(header) == 1 else ["vertex", "label"]
+    elif "label" not in header:
+        raise DatasetError(str(path), [f"line {rows[0][0]} names no column 'label'; expected 'vertex,label'"])
+    column = header.index("label")
+    index = header.index("vertex") if "vertex" in header else None
+    values: list[int] = []
+    order: list[int] = []
+    for number, row in rows[named:]:
+        if len(row) < len(header):
+            expected = ",".join(header)[:100]
+            raise DatasetError(str(path), [f"line {number} has {len(row)} columns; expected '{expected}'"])
+        values.append(_integer(row[column].strip(), path, number))
+        if index is not None:
+            order.append(_integer(row[index].strip(), path, number))
+    if index is not None and sorted(order) != list(range(len(order))):
+        raise DatasetError(
+            str(path), [f"the vertex column does not name each of 0…{len(order) - 1} exactly once"]
+        )
+    out = np.array(values, dtype=np.int64)
+    return out[np.argsort(order)] if index is not None else out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def edges_in_file_order(faces: Ints) -> Ints:
+    """Return (E, 2) edges in the order of ``.eseg`` files: face by face, sides (0,1), (1,2), (2,0).
+
+    Examples
+    --------
+    >>> edges_in_file_order(np.array([[0, 1, 2], [2, 1, 3]])).tolist()
+    [[0, 1], [1, 2], [0, 2], [1, 3], [2, 3]]
+    """
+    sides = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    edges, first = np.unique(sides, axis=0, return_index=True)
+    ordered: Ints = edges[np.argsort(first)]
+    return ordered
+
+
+def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
+    """Return labels of the vertices of ``mesh``, from labels of its vertices, faces or edges.
+
+    Which of the three they are follows from how many there are. A vertex takes the label that most of the
+    area around it bears: a face votes with its area, an edge with a third of its faces' area. Ties go to
+    the smaller label, vertices of no face get −1.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    labels : (V,), (F,) or (E,) int64
+        Edges are counted as `edges_in_file_order` does.
+    source : str
+        Named in the error when the count fits none of the three.
+
+    Returns
+    -------
+    (V,) int64
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 2, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> vertex_labels(square, np.array([5, 7])).tolist()  # the second triangle is the larger one
+    [7, 5, 7, 7]
+    """
+    count = len(mesh.vertices)
+    if len(labels) == count:
+        return labels
+    if len(labels) == len(mesh.faces):
+        return _vote(mesh.faces, labels, mesh.face_areas, count)
+    edges = edges_in_file_order(mesh.faces)
+    if len(labels) == len(edges):
+        return _vote(edges, labels, _edge_areas(mesh, edges), count)
+    raise DatasetError(
+        source,
+        [
+            f"has {len(labels)} labels; expected {count} (one per vertex of {mesh.name or 'the mesh'}), "
+            f"{len(mesh.faces)} (per face) or {len(edges)} (per edge)"
+        ],
+    )
+
+
+def _edge_areas(mesh: Mesh, edges: Ints) -> NDArray[np.float64]:
+    """(E,) a third of the area of the faces on both sides."""
+    count = len(mesh.vertices)
+    sides = np.sort(mesh.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    key, side_key = edges @ [count, 1], sides @ [count, 1]
+    order = np.argsort(key)
+    row = order[np.searchsorted(key, side_key, sorter=order)]
+    areas = np.bincount(row, np.repeat(mesh.face_areas / 3, 3), minlength=len(edges))
+    return np.asarray(areas, dtype=np.float64)
+
+
+def _vote(cells: Ints, labels: Ints, weights: NDArray[np.float64], num_vertices: int) -> Ints:
+    """Each cell (row of vertex ids) gives its weight to its label at each of its vertices."""
+    values, rank = np.unique(labels, return_inverse=True)
+    ballot = (cells * len(values) + rank.reshape(-1, 1)).ravel()
+    # Only pairs of a vertex and a label that occur: a table of all would not fit for many labels.
+    cast, number = np.unique(ballot, return_inverse=True)
+    votes = np.bincount(number.reshape(-1), np.repeat(weights, cells.shape[1]))
+    vertex, label = np.divmod(cast, len(values))
+    order = np.lexsort((label, -votes, vertex))
+    chosen, first = np.unique(vertex[order], return_index=True)
+    result = np.full(num_vertices, -1, np.int64)
+    result[chosen] = values[label[order[first]]]
+    return result
+
+
+def mesh_labels(mesh: Mesh) -> Ints | None:
+    """Return the labels in a mesh file (a vertex property label, part, segment or class), or None."""
+    for name in LABEL_PROPERTIES:
+        if name in mesh.vertex_data:
+            values = np.asarray(mesh.vertex_data[name])
+            values = values.reshape(-1) if values.size == len(mesh.vertices) else values
+            return _in_range(_as_integers(values, Path(mesh.name)), Path(mesh.name))
+    return None
+
+
+def colour_labels(mesh: Mesh) -> Ints | None:
+    """Return labels by vertex colour, 0xRRGGBB as an integer; None if the mesh has less than two colours."""
+    if mesh.vertex_colours is None:
+        return None
+    red, green, blue = mesh.vertex_colours[:, :3].T.astype(np.int64)
+    labels: Ints = (red << 16) | (green << 8) | blue
+    return labels if len(np.unique(labels)) > 1 else None
+
+
+def read_vertex_map(path: str | Path, *, num_targets: int | None = None, base: int = 0) -> Ints:
+    """Read a vertex map: one vertex id per line; in the file ids count from ``base``, in the result from 0.
+
+    −1 means “none”, and 0 in files that count from 1; both become −1.
+
+    Raises
+    ------
+    DatasetError
+        If an id is below −1, or beyond the ``num_targets`` vertices there are.
+    """
+    given = read_integers(path)
+    if len(given) and given.min() < -1:
+        line = int(np.argmax(given < -1)) + 1
+        raise DatasetError(str(path), [f"entry {line} is {given[line - 1]}; expected ids, or -1 for none"])
+    ids = given - base
+    if num_targets is not None and len(ids) and ids.max() >= num_targets:
+        line = int(np.argmax(ids >= num_targets)) + 1
+        raise DatasetError(
+            str(path),
+            [
+                f"entry {line} is {ids[line - 1] + base}; expected ids {base}…{num_targets - 1 + base} "
+                f"(counted from {base}, {num_targets} vertices)"
+            ],
+        )
+    return np.maximum(ids, -1)

@@ -1,0 +1,257 @@
+"""Anyone's own meshes in a folder: which there are, on which side of the split, and what lies beside them.
+
+What the targets are is a matter of the task, see `Task.read_folder`. A folder may be divided into ``train/``
+and ``test/``, or by the lists ``train.txt`` and ``test.txt`` of mesh names; else a seed divides it. Any mesh
+format does. Ids count from 0, −1 means unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fieldconv._io import read_text
+from fieldconv.geometry.mesh.files import MESH_SUFFIXES
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.collection import (
+    Collection,
+    Ints,
+    Item,
+    Sample,
+    load_mesh,
+    mesh_files,
+    natural_order,
+    subfolders,
+)
+from fieldconv.labels.errors import DatasetError
+from fieldconv.labels.label_files import LABEL_SUFFIXES, read_numbers, read_vertex_map
+from fieldconv.labels.parallel import attempt
+from fieldconv.labels.splits import check_split, split_groups
+
+Result = TypeVar("Result")
+
+SIDES = ("train", "test")
+TARGET_FOLDERS = ("labels", "seg", "maps")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mesh file, the side of the split it is on (empty: the seed decides) and its class folder."""
+
+    path: Path
+    name: str
+    side: str = ""
+    group: str = ""
+
+
+@dataclass
+class OwnFolder:
+    """A folder of meshes, as the readers of tasks see it.
+
+    Parameters
+    ----------
+    root : Path
+    split : {"train", "test", "all"}
+    test_fraction, seed : float, int
+        How to divide a folder that does not do so itself: this share of each class, drawn by the seed, is
+        the test split.
+    index_base : {0, 1}
+        What the ids in vertex maps count from.
+    problems : list of str
+        What is wrong, one sentence each; readers add to it and go on.
+    """
+
+    root: Path
+    split: str = "train"
+    test_fraction: float = 0.2
+    seed: int = 0
+    index_base: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_split(self.split)
+
+    def entries(self, task: str, *, by_class: bool = False) -> list[Entry]:
+        """Return the mesh files; those of class folders only with ``by_class``."""
+        sides = [side for side in SIDES if (self.root / side).is_dir()]
+        entries: list[Entry] = []
+        for side in sides or [""]:
+            base = self.root / side
+            if by_class:
+                entries += self._in_classes(base, side)
+                continue
+            skip = set(template_files(self.root))
+            below = (p for p in base.rglob("*") if p.suffix.lower() in MESH_SUFFIXES and p not in skip)
+            visible = (
+                p for p in below if not any(part.startswith(".") for part in p.relative_to(self.root).parts)
+            )
+            entries += [self.entry(path, side) for path in sorted(visible, key=natural_order)]
+        if not entries:
+            self.problems.append(f"no meshes ({', '.join(MESH_SUFFIXES)}) for {task}")
+        return entries if sides else self._by_lists(entries)
+
+    def entry(self, path: Path, side: str = "", group: str = "") -> Entry:
+        """Return the entry of a mesh file, named by its path below the root."""
+        return Entry(path, path.relative_to(self.root).as_posix(), side, group)
+
+    def _in_classes(self, base: Path, side: str) -> list[Entry]:
+        entries: list[Entry] = []
+        for path in mesh_files(base):
+            self.problems.append(
+                f"{self.entry(path).name}: lies in no class folder; expected <class>/{path.name}"
+            )
+        for folder in subfolders(base):
+            paths = mesh_files(folder)
+            if not paths:
+                self.problems.append(
+                    f"{folder.relative_to(self.root).as_posix()}/: no meshes ({', '.join(MESH_SUFFIXES)})"
+                )
+            entries += [self.entry(path, side, folder.name) for path in paths]
+        return entries
+
+    def _by_lists(self, entries: list[Entry]) -> list[Entry]:
+        """Put the meshes that train.txt and test.txt name on their sides; without lists change nothing."""
+        lists = [side for side in SIDES if (self.root / f"{side}.txt").is_file()]
+        known = by_name(entries)
+        sided: dict[str, Entry] = {}
+        for side in lists:
+            for number, line in enumerate(read_text(self.root / f"{side}.txt").splitlines(), start=1):
+                name = line.split("#")[0].strip()
+                if not name:
+                    continue
+                entry = known.get(name)
+                if entry is None:
+                    self.problems.append(f"{side}.txt, line {number}: there is no mesh {name}")
+                elif entry.name in sided:
+                    self.problems.append(f"{side}.txt, line {number}: {name} is listed already")
+                else:
+                    sided[entry.name] = Entry(entry.path, entry.name, side, entry.group)
+        return list(sided.values()) if lists else entries
+
+    def note_shared_names(self, entries: Sequence[Entry]) -> None:
+        """Note meshes that differ in their suffix only, so that files beside them are of neither."""
+        first: dict[Path, Entry] = {}
+        for entry in entries:
+            other = first.setdefault(entry.path.with_suffix(""), entry)
+            if other is not entry:
+                self.problems.append(f"{other.name} and {entry.path.name} share one name; keep one of them")
+
+    def beside(self, entry: Entry) -> Path | None:
+        """Return the file of a mesh's targets: beside it, or in a folder of them beside it or at the root."""
+        folders = [entry.path.parent] + [
+            base / name for base in (entry.path.parent, self.root) for name in TARGET_FOLDERS
+        ]
+        for folder in dict.fromkeys(folders):
+            present = [folder / f"{entry.path.stem}{suffix}" for suffix in LABEL_SUFFIXES]
+            present = [path for path in present if path.is_file()]
+            if len(present) > 1:
+                names = ", ".join(path.name for path in present)
+                self.problems.append(f"{entry.name}: several label files ({names}); keep one of them")
+            if present:
+                return present[0]
+        return None
+
+    def items_with_targets(
+        self, entries: Sequence[Entry], read: Callable[[Path, Path], Sample], what: str, *, files: str
+    ) -> list[Item]:
+        """Return an item for each mesh that has a file of targets; note those that have none.
+
+        Parameters
+        ----------
+        entries : sequence of Entry
+        read : callable
+            Takes the path of a mesh and that of its targets.
+        what : str
+            What the file holds, for messages.
+        files : str
+            Suffixes it may have, the usual one first, such as ".txt .npy .csv".
+        """
+        suffix, *others = files.split()
+        instead = f" (or {', '.join(others)})" if others else ""
+        items = []
+        for entry in entries:
+            path = self.beside(entry)
+            if path is None:
+                expected = entry.path.with_suffix(suffix).relative_to(self.root).as_posix()
+                self.problems.append(f"{entry.name}: no {what}; expected {expected}{instead}")
+            else:
+                items.append(Item(entry.name, partial(read, entry.path, path), entry.side))
+        return items
+
+    def attempt(self, read: Callable[[], Result]) -> Result | None:
+        """Return ``read()``; if it fails, note why and return None."""
+        result, notes = attempt(read)
+        self.problems += notes
+        return result
+
+    def divided(self, task: str, entries: Sequence[Entry], items: Sequence[Item], **more: Any) -> Collection:
+        """Return the collection of the items on this side of the split; ``more`` are its other fields."""
+        if any(entry.side for entry in entries):
+            kept = [entry for entry in entries if self.split in ("all", entry.side)]
+            if not kept:
+                self.problems.append(
+                    f"no meshes in the {self.split} split; expected some in {self.split}/ or {self.split}.txt"
+                )
+        else:
+            groups = [entry.group for entry in entries]
+            chosen = split_groups(groups, self.split, test_fraction=self.test_fraction, seed=self.seed)
+            kept = [entries[i] for i in chosen]
+        names = {entry.name for entry in kept}
+        mine = tuple(item for item in items if item.name in names)
+        return Collection(f"folder {self.root}", task, mine, **more)
+
+
+def by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
+    """Return entries by relative path, with or without suffix, and by file name where that is unique."""
+    short: dict[str, list[Entry]] = {}
+    full: dict[str, Entry] = {}
+    for entry in entries:
+        for name in (entry.path.stem, entry.path.name):
+            short.setdefault(name, []).append(entry)
+        full[entry.name] = full[entry.name.removesuffix(entry.path.suffix)] = entry
+    return {name: found[0] for name, found in short.items() if len(found) == 1} | full
+
+
+TEMPLATE = "template"  # what its mesh file is called
+
+
+def template_files(root: Path) -> list[Path]:
+    """Return the mesh files called template in a folder."""
+    return [path for path in mesh_files(root) if path.stem == TEMPLATE]
+
+
+def read_map(path: Path, map_path: Path, num_targets: int | None, base: int) -> Sample:
+    """Return a mesh and the vertex of a template at each of its vertices."""
+    mesh = load_mesh(path)
+    ids = read_vertex_map(map_path, num_targets=num_targets, base=base)
+    check_length(map_path, ids, mesh)
+    return Sample(mesh, ids)
+
+
+def check_length(path: Path, values: Ints, mesh: Mesh) -> None:
+    """Raise DatasetError if a file has not one entry per vertex."""
+    if len(values) != len(mesh.vertices):
+        raise DatasetError(
+            str(path),
+            [f"has {len(values)} entries; expected {len(mesh.vertices)}, one per vertex of {mesh.name}"],
+        )
+
+
+def read_values(folder: OwnFolder, task: str) -> Collection:
+    """Return a collection of meshes with a number (or a row of numbers) for each vertex in a file beside."""
+    entries = folder.entries(task)
+    folder.note_shared_names(entries)
+    items = folder.items_with_targets(entries, _read_numbers, "values", files=".txt .npy .csv")
+    return folder.divided(task, entries, items)
+
+
+def _read_numbers(path: Path, value_path: Path) -> Sample:
+    mesh = load_mesh(path)
+    values = read_numbers(value_path)
+    check_length(value_path, np.asarray(values), mesh)
+    return Sample(mesh, values)

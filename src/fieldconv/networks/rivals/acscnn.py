@@ -1,0 +1,360 @@
+"""ACSCNN: Chebyshev polynomials of Laplacians that prefer different directions (Li et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import ArpackError, eigsh
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from fieldconv._checked import check_count
+from fieldconv.networks.protocol import NetworkConfig
+from fieldconv.networks.rivals.shared.anisotropic import (
+    Stiffness,
+    anisotropic_stiffness,
+    principal_directions,
+    summed,
+)
+from fieldconv.networks.rivals.shared.scalar import EVERY_VERTEX, RowNorm, ScalarNetwork
+from fieldconv.nn import Perceptron
+from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
+from fieldconv.ops.sparse import SparseMatrix
+from fieldconv.surface.parts import Part, Preparation, Sampling, Tensors, register_operator, single
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
+
+ANGLES = 8
+"""Directions in half a turn."""
+ANISOTROPY = 10.0
+"""α: conductivity is 1/(1 + α) along a direction, and 1 across it."""
+SMOOTHING = 10
+"""How often curvature is averaged over neighbours before its directions are taken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ACSCNNConfig(NetworkConfig):
+    """Settings of an `ACSCNN`, besides those that every network has (`NetworkConfig`).
+
+    Parameters
+    ----------
+    width : int
+        Channels of the convolutions.
+    layers : int
+        Number of convolutions.
+    order : int
+        K: polynomials of degree 0 to K − 1.
+    dense : int
+        Width of the layer between the last convolution and the outputs.
+    dropout : float
+        Share dropped after that layer.
+
+    Examples
+    --------
+    >>> ACSCNNConfig.for_task("correspondence", classes=6890).layers
+    6
+    """
+
+    network: ClassVar[str] = "acscnn"
+    operators: ClassVar[tuple[str, ...]] = ("anisotropic",)
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": EVERY_VERTEX,
+        "default": EVERY_VERTEX,
+        "tiny": {**EVERY_VERTEX, "width": 8, "layers": 2, "order": 4, "dense": 32},
+    }
+
+    width: int = 64
+    layers: int = 6
+    order: int = 16
+    dense: int = 256
+    dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("width", "layers", "order", "dense"):
+            check_count(name, getattr(self, name))
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
+
+
+class ACSCNN(ScalarNetwork):
+    r"""Convolutions by Chebyshev polynomials of eight anisotropic Laplacians.
+
+    The Laplacian −div(D_θ ∇f) conducts 1/(1 + α) as well along one direction as across it; the direction is
+    that of largest curvature, turned by θ = 0, π/8, …, 7π/8. With its eigenfunctions Φ_θ, a convolution is
+
+    .. math:: y = \sum_\theta \sum_{k<K} \Phi_\theta \, T_k(\tilde\Lambda_\theta) \, \Phi_\theta^{-1} \,
+              x \, W_{\theta k} + b
+
+    where T_k are Chebyshev polynomials and Λ̃ the eigenvalues, scaled to [−1, 1]; eigenfunctions are never
+    computed. As the authors do, the Laplacian is first normalised to a diagonal of ones. Convolutions are
+    followed by batch normalisation and ReLU; a dense layer and dropout precede the outputs. Shapes, which the
+    authors do not classify, are told by the mean over their area of what the last convolution puts out, and
+    normalised each by itself: with one shape in a step that is what batch normalisation does in training,
+    but not in evaluation.
+
+    On samples of a mesh, the Laplacian is that of the whole mesh for functions that are interpolated from
+    the samples. It is then less sparse, so by default every vertex of up to 10,000 is kept.
+
+    Parameters
+    ----------
+    config : ACSCNNConfig
+
+    Shapes
+    ------
+    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
+    - output: (n, outputs) for the heads "labels" and "descriptors"; (shapes, outputs) for "classification"
+
+    References
+    ----------
+    Q. Li, S. Liu, L. Hu, X. Liu: Shape correspondence using anisotropic Chebyshev spectral CNNs. CVPR, 2020.
+
+    Examples
+    --------
+    >>> net = ACSCNN.for_task("correspondence", classes=6890, preset="paper")
+    >>> net.layers[1].weight.numel() == 8 * 16 * 64**2
+    True
+    """
+
+    name, Config = "acscnn", ACSCNNConfig
+    reads = ("x", "area", "anisotropic_index", "anisotropic_values")
+    recipe: ClassVar[Mapping[str, Any]] = {
+        "epochs": 100,
+        "batch": 1,
+        "optimiser": "adam",
+        "learning_rate": 0.001,
+        "weight_decay": 0.0,
+        "schedule": "constant",
+        "clip": None,
+        "average": None,
+    }
+    config: ACSCNNConfig
+
+    def __init__(self, config: ACSCNNConfig) -> None:
+        super().__init__(config)
+        widths = [config.num_features] + [config.width] * config.layers
+        self.layers = nn.ModuleList(
+            ACSConv(before, after, order=config.order) for before, after in pairwise(widths)
+        )
+        norm = ShapeNorm if config.per_shape else RowNorm
+        self.norms = nn.ModuleList(norm(config.width) for _ in range(config.layers))
+        self.head = Perceptron(
+            nn.Linear(config.width, config.dense),
+            nn.ReLU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(config.dense, config.outputs),
+        )
+
+    def features(self, surface: Surface) -> Tensor:
+        """Return (n, width): what the last convolution puts out, normalised and rectified."""
+        x, laplacians = self.inputs(surface), Laplacians(surface)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            y = layer(x, laplacians)
+            x = torch.relu(norm(y, surface) if self.config.per_shape else norm(y))
+        return x
+
+
+class ShapeNorm(nn.Module):
+    """Each channel to mean 0 and variance 1 over the samples of each shape, then a learnt scale and shift.
+
+    Parameters
+    ----------
+    channels : int
+        C.
+
+    Shapes
+    ------
+    - input (n, C), and the surface (or batch of surfaces) with n samples
+    - output (n, C)
+    """
+
+    def __init__(self, channels: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
+        self.eps = eps
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Apply the layer."""
+        shape, alike = shape_of_samples(surface)[0], torch.ones_like(surface.area)
+        x = x - mean_per_shape(x, alike, surface)[shape]
+        variance = mean_per_shape(x.square(), alike, surface)[shape]
+        return self.weight * x * torch.rsqrt(variance + self.eps) + self.bias
+
+
+class ACSConv(nn.Module):
+    r"""Σ_θ Σ_k T_k(L̃_θ) x W_θk + b.
+
+    Polynomials are made one after the other, T_k+1 = 2 L̃ T_k − T_k−1, used and dropped, in the backward pass
+    too, so that none is kept in memory.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        C and O.
+    order : int
+        K, the number of polynomials.
+
+    Shapes
+    ------
+    - input (n, C), and `Laplacians`
+    - output (n, O)
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, order: int = 16) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.order = in_channels, out_channels, order
+        self.weight = nn.Parameter(torch.empty(order, ANGLES, in_channels, out_channels))
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        # All that comes in is added up for an output, over angles and polynomials.
+        nn.init.normal_(self.weight, std=(in_channels * ANGLES * order / 2) ** -0.5)
+
+    def forward(self, x: Tensor, laplacians: Laplacians) -> Tensor:
+        """Apply the layer."""
+        every: Tensor = _SumOfPolynomials.apply(  # type: ignore[no-untyped-call]
+            laplacians.root * x, self.weight, laplacians.matrices
+        )
+        return every / laplacians.root + self.bias
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, order={self.order}"
+
+
+class _SumOfPolynomials(torch.autograd.Function):
+    """Σ_θ Σ_k T_k(L̃_θ) x W_θk for symmetric L̃_θ, so that the backward pass is made of the same polynomials.
+
+    With g the gradient of the result, and G = T_k(L̃_θ) g: that of W_θk is xᵀG, that of x is Σ G W_θkᵀ.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, matrices: Sequence[Tensor]) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.matrices = matrices
+        result = x.new_zeros(len(x), weight.shape[-1])
+        for angle, matrix in enumerate(matrices):
+            for k, polynomial in enumerate(_chebyshev(matrix, x, len(weight))):
+                result.addmm_(polynomial, weight[k, angle])
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, weight = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        by_x, by_weight = torch.zeros_like(x), torch.empty_like(weight)
+        for angle, matrix in enumerate(ctx.matrices):
+            for k, polynomial in enumerate(_chebyshev(matrix, gradient, len(weight))):
+                by_x.addmm_(polynomial, weight[k, angle].T)
+                torch.mm(x.T, polynomial, out=by_weight[k, angle])
+        return by_x, by_weight, None
+
+
+def _chebyshev(matrix: Tensor, x: Tensor, count: int) -> Iterator[Tensor]:
+    """T_0(matrix) x, T_1(matrix) x, …, so many."""
+    yield x
+    if count == 1:
+        return
+    before, last = x, matrix @ x
+    yield last
+    for _ in range(count - 2):
+        before, last = last, torch.addmm(before, matrix, last, beta=-1, alpha=2)
+        yield last
+
+
+class Laplacians:
+    """The eight Laplacians of a surface (or of all surfaces of a batch).
+
+    They are symmetric after multiplication with the root of the area, which is done before and after.
+
+    Attributes
+    ----------
+    matrices : list of sparse Tensor, (n, n)
+        √A L̃ 1/√A of each angle, of eigenvalues from −1 to 1.
+    root : (n, 1)
+        √A, of areas relative to their mean.
+    """
+
+    def __init__(self, surface: Surface) -> None:
+        count, index = len(surface.area), surface.anisotropic_index
+        self.matrices = [
+            SparseMatrix(index, values.contiguous(), count, symmetric=True).matrix
+            for values in surface.anisotropic_values.T
+        ]
+        area = surface.area / surface.area.mean()
+        self.root = torch.where(area > 0, area, 1.0).sqrt()[:, None]
+
+
+def _anisotropic(preparation: Preparation) -> Tensors:
+    mesh, sampling = preparation.mesh, preparation.sampling
+    angles = np.arange(ANGLES) * np.pi / ANGLES
+    stiffness = anisotropic_stiffness(
+        mesh, principal_directions(mesh, smoothing=SMOOTHING), angles, anisotropy=ANISOTROPY
+    )
+    if len(sampling.chosen) < len(mesh.vertices):
+        stiffness = _between_samples(stiffness, sampling)
+    else:
+        row, column = preparation.number[stiffness.row], preparation.number[stiffness.column]
+        stiffness = Stiffness(row, column, stiffness.values)
+    count = len(sampling.chosen)
+    selves = np.arange(count)
+    stiffness = summed(  # a sample without faces has its entry, too
+        np.append(stiffness.row, selves),
+        np.append(stiffness.column, selves),
+        np.concatenate([stiffness.values, np.zeros((count, ANGLES))]),
+        count,
+    )
+    values = [_between_plus_and_minus_one(stiffness, own, count) for own in stiffness.values.T]
+    return {
+        "anisotropic_index": torch.from_numpy(np.stack([stiffness.column, stiffness.row])),
+        "anisotropic_values": single(np.stack(values, 1)),
+    }
+
+
+def _between_samples(stiffness: Stiffness, sampling: Sampling) -> Stiffness:
+    """PᵀWP, where P interpolates from samples to vertices."""
+    row, column = sampling.reads[stiffness.row], sampling.reads[stiffness.column]
+    share = sampling.weight[stiffness.row][:, :, None] * sampling.weight[stiffness.column][:, None]
+    some = share > 0
+    edge, _, _ = np.nonzero(some)
+    return summed(
+        np.broadcast_to(row[:, :, None], some.shape)[some],
+        np.broadcast_to(column[:, None], some.shape)[some],
+        share[some][:, None] * stiffness.values[edge],
+        len(sampling.chosen),
+    )
+
+
+def _between_plus_and_minus_one(
+    stiffness: Stiffness, values: NDArray[np.float64], count: int
+) -> NDArray[np.float64]:
+    """2N/λ − 1 with N = D^{−½} W D^{−½}, D the diagonal of W and λ the largest eigenvalue of N."""
+    own = stiffness.row == stiffness.column
+    diagonal = values[own]
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    normalised = values / (root[stiffness.row] * root[stiffness.column])
+    matrix = csr_array((normalised, (stiffness.row, stiffness.column)), (count, count))
+    scaled: NDArray[np.float64] = 2 * normalised / _largest_eigenvalue(matrix) - own
+    return scaled
+
+
+def _largest_eigenvalue(matrix: csr_array) -> float:
+    count = matrix.shape[0]
+    if count <= 100:
+        return float(eigvalsh(matrix.toarray())[-1])
+    start = np.random.default_rng(0).standard_normal(count)
+    try:
+        found = float(eigsh(matrix, 1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+    except ArpackError:
+        found = float(abs(matrix).sum(1).max())  # no eigenvalue is larger
+    return found
+
+
+register_operator(Part("anisotropic", ("samples",), _anisotropic))

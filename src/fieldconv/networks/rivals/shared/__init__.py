@@ -1,0 +1,1 @@
+"""What several of the other networks need, and nothing else does."""

@@ -1,0 +1,382 @@
+"""The field convolution on the CPU, a few hundred senders at a time: what is large stays in the cache.
+
+With the features Y_m of a sender mixed by the filters, G_m[q,n,o] = Σ_c Y_m[q,c] F[m,n,c,o], its edges need
+
+    Σ_m e^{imθ} G_m = G_0 + Σ_{m>0} cos mθ (G_m + G_−m) + sin mθ i(G_m − G_−m),
+
+which is a sum of lines times real numbers: one multiplication and addition for each, and a single complex
+product for the transport, whatever the number of frequencies. G is made for a block of senders, is spread to
+their receivers while it is in the cache, and is gone. The backward pass is the same backwards: the gradients
+of the receivers are collected at a block of senders, which gives the gradient by G, hence those by features
+and filters. So nothing with a number for each point, frequency, ring and channel is ever made or kept.
+
+Y_1 = |x| is real, which saves half of its products.
+
+In the forward pass a thread owns some channels of all receivers, in the backward pass some senders, of which
+it sums the gradients by the filters; these therefore depend on the number of threads to rounding, and with
+the same number they are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from fieldconv._compiled import kernel, run_blocks, shares
+from fieldconv.ops.compiled.direction_kernels import floats
+from fieldconv.ops.compiled.lift_kernels import lift, lift_backward
+from fieldconv.ops.compiled.matmul_kernels import LINE, TILE, multiply
+from fieldconv.ops.compiled.simd import (
+    BYTES,
+    add_multiples,
+    load,
+    load_each,
+    load_pair,
+    multiply_add,
+    peek,
+    store,
+    store_each,
+    store_quads,
+    sum_multiples,
+    swap,
+    turn,
+    zero,
+    zeros,
+)
+from fieldconv.ops.compiled.sorted_edges import Outgoing, outgoing_edges
+from fieldconv.ops.geometry import Geometry
+
+BLOCK = 16  # senders whose factors are at hand
+MIXED = 2**20  # bytes of G at hand, in the second-level cache
+
+
+@kernel
+def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Outgoing, factors: Any) -> None:
+    """Write of each edge, with z = w e^{iφ} and the share τ of the outer ring,
+
+    Re z, −Im z, Im z, τ, then cos θ, τ cos θ, sin θ, τ sin θ, then the same of 2θ, …
+    """
+    transport, direction, fraction = edges.transport, edges.direction, edges.fraction
+    side = fraction.dtype.type(-1 if conjugate else 1)
+    size = 4 * (band_limit + 1)
+    for e in range(start, stop, BYTES // fraction.itemsize):
+        at = size * (e - start)
+        share, imag = load(fraction, e), side * load(transport[1], e)
+        store_quads(factors, at, size, load(transport[0], e), zero(imag) - imag, imag, share)
+        once_cos, once_sin = load(direction[0], e), load(direction[1], e)
+        cos, sin = once_cos, once_sin
+        for m in range(1, band_limit + 1):
+            store_quads(factors, at + 4 * m, size, cos, share * cos, sin, share * sin)
+            cos, sin = cos * once_cos - sin * once_sin, cos * once_sin + sin * once_cos
+
+
+@kernel
+def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed: Any, tiles: Any) -> None:
+    """Add to the receivers what the senders start … stop have for them.
+
+    ``mixed`` (orders, rows, floats) is G of these senders, ``each`` a tuple as long as twice the orders.
+    """
+    columns, count, lanes = tiles.shape
+    width = columns * lanes
+    orders, rows, _ = mixed.shape
+    band_limit = orders // 2
+    size = 4 * (band_limit + 1)
+    offsets, receiver = edges.offsets, edges.receiver
+    bands = (len(offsets) - 1) // count
+    flat, out = mixed.ravel(), tiles.ravel()
+    factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
+    order, band_lines = rows * rings * width, 2 * orders * lanes
+    lines = np.empty(
+        bands * band_lines, tiles.dtype
+    )  # of each band and harmonic: inner ring, rise to the outer
+    for block in range(start, stop, BLOCK):
+        after = min(block + BLOCK, stop)
+        begin_block = offsets[block * bands]
+        _factors(band_limit, False, begin_block, offsets[after * bands], edges, factors)
+        for column in range(columns):
+            tile = column * count * lanes
+            for i in range(block, after):
+                centre = band_limit * order + (i - start) * rings * width + column * lanes
+                straight = load(flat, centre)
+                for band in range(bands):
+                    upper = load(flat, centre + min(band + 1, rings - 1) * width)
+                    store(lines, band * band_lines, straight)
+                    store(lines, band * band_lines + lanes, upper - straight)
+                    straight = upper
+                for m in range(1, band_limit + 1):
+                    on, back = load(flat, centre + m * order), load(flat, centre - m * order)
+                    cos, sin = on + back, turn(on - back)
+                    for band in range(bands):
+                        ring = centre + min(band + 1, rings - 1) * width
+                        on, back = load(flat, ring + m * order), load(flat, ring - m * order)
+                        place = band * band_lines + (4 * m - 2) * lanes
+                        store(lines, place, cos)
+                        store(lines, place + 2 * lanes, sin)
+                        upper_cos, upper_sin = on + back, turn(on - back)
+                        store(lines, place + lanes, upper_cos - cos)
+                        store(lines, place + 3 * lanes, upper_sin - sin)
+                        cos, sin = upper_cos, upper_sin
+                for band in range(bands):
+                    begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
+                    here = load_each(lines, band * band_lines, each)
+                    for e in range(begin, end):
+                        row = tile + peek(receiver, e) * lanes
+                        at = size * (e - begin_block)
+                        term = sum_multiples(here, factors, at + 3)
+                        line = multiply_add(load_pair(factors, at + 1, term), swap(term), load(out, row))
+                        store(out, row, multiply_add(peek(factors, at), term, line))
+
+
+@kernel
+def _collect(start: int, stop: int, each: Any, rings: int, edges: Outgoing, tiles: Any, mixed: Any) -> None:
+    """Do the adjoint of `_spread`: write what the receivers of the senders start … stop have for them."""
+    columns, count, lanes = tiles.shape
+    width = columns * lanes
+    orders, rows, _ = mixed.shape
+    band_limit = orders // 2
+    size = 4 * (band_limit + 1)
+    offsets, receiver = edges.offsets, edges.receiver
+    bands = (len(offsets) - 1) // count
+    flat, out = tiles.ravel(), mixed.ravel()
+    factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
+    order, band_lines = rows * rings * width, 2 * orders * lanes
+    sums = np.empty(bands * band_lines, tiles.dtype)  # of each band and harmonic: in all, of the outer ring
+    for block in range(start, stop, BLOCK):
+        after = min(block + BLOCK, stop)
+        begin_block = offsets[block * bands]
+        _factors(band_limit, True, begin_block, offsets[after * bands], edges, factors)
+        for column in range(columns):
+            tile = column * count * lanes
+            nothing = zero(load(flat, tile))
+            for i in range(block, after):
+                for band in range(bands):
+                    begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
+                    totals = zeros(nothing, each)
+                    for e in range(begin, end):
+                        line = load(flat, tile + peek(receiver, e) * lanes)
+                        at = size * (e - begin_block)
+                        turned = load_pair(factors, at + 1, line) * swap(line)
+                        term = multiply_add(peek(factors, at), line, turned)
+                        totals = add_multiples(totals, factors, at + 3, term)
+                    store_each(sums, band * band_lines, totals)
+                centre = band_limit * order + (i - start) * rings * width + column * lanes
+                straight = nothing
+                for band in range(bands):
+                    outer = load(sums, band * band_lines + lanes)
+                    store(out, centre + band * width, straight + (load(sums, band * band_lines) - outer))
+                    straight = outer
+                if rings > 1:
+                    store(out, centre + bands * width, straight)
+                for m in range(1, band_limit + 1):
+                    cos, sin = nothing, nothing
+                    for band in range(bands):
+                        place = band * band_lines + (4 * m - 2) * lanes
+                        outer_cos, outer_sin = load(sums, place + lanes), load(sums, place + 3 * lanes)
+                        cos = cos + (load(sums, place) - outer_cos)
+                        sin = turn(sin + (load(sums, place + 2 * lanes) - outer_sin))
+                        store(out, centre + m * order + band * width, cos - sin)
+                        store(out, centre - m * order + band * width, cos + sin)
+                        cos, sin = outer_cos, outer_sin
+                    if rings > 1:
+                        sin = turn(sin)
+                        store(out, centre + m * order + bands * width, cos - sin)
+                        store(out, centre - m * order + bands * width, cos + sin)
+
+
+@kernel
+def _forward(
+    each: Any,
+    tile: Any,
+    line: Any,
+    rings: int,
+    rows: int,
+    edges: Outgoing,
+    features: Any,
+    filters: Any,
+    tiles: Any,
+) -> None:
+    """Add to ``tiles`` what all senders have for them.
+
+    Of each order there are features (n, K) and filters (K, floats).
+    """
+    columns, count, lanes = tiles.shape
+    width = rings * columns * lanes
+    mixed = np.empty((len(features), rows, width), tiles.dtype)
+    out = mixed.ravel()
+    for start in range(0, count, rows):
+        stop = min(start + rows, count)
+        for k in range(len(features)):
+            own = features[k]
+            depth = own.shape[1]
+            multiply(
+                tile, line, False, stop - start, depth, width, own.ravel(), start * depth, depth, 1,
+                filters[k].ravel(), 0, width, out, k * rows * width, width,
+            )  # fmt: skip
+        _spread(start, stop, each, rings, edges, mixed, tiles)
+
+
+@kernel
+def _backward(
+    each: Any, tile: Any, line: Any, rings: int, rows: int, edges: Outgoing, features: Any, transposed: Any,
+    tiles: Any, by_features: Any, by_filters: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """Write the gradients by the features of the senders first … last; add to those by the filters.
+
+    ``transposed`` has the filters of each order as (floats, K), K filled up to whole lines.
+    """
+    columns, _, lanes = tiles.shape
+    width = rings * columns * lanes
+    mixed = np.empty((len(features), rows, width), tiles.dtype)
+    flat = mixed.ravel()
+    for start in range(first, last, rows):
+        stop = min(start + rows, last)
+        _collect(start, stop, each, rings, edges, tiles, mixed)
+        for k in range(len(features)):
+            own, back, here = features[k], transposed[k], k * rows * width
+            depth, padded = own.shape[1], back.shape[1]
+            some = np.empty((stop - start, padded), tiles.dtype)
+            multiply(
+                tile, line, False, stop - start, width, padded, flat, here, width, 1,
+                back.ravel(), 0, padded, some.ravel(), 0, padded,
+            )  # fmt: skip
+            by_features[k][start:stop] = some[:, :depth]
+            multiply(
+                tile, line, True, depth, stop - start, width, own.ravel(), start * depth, 1, depth,
+                flat, here, width, by_filters[k].ravel(), 0, width,
+            )  # fmt: skip
+
+
+@kernel
+def _to_tiles(rows: Any, features: Any, tiles: Any) -> None:
+    """Copy features (n, floats), those of rows[0], rows[1], …, column by column."""
+    columns, count, lanes = tiles.shape
+    flat, out = features.ravel(), tiles.ravel()
+    for i in range(count):
+        for column in range(columns):
+            line = load(flat, (rows[i] * columns + column) * lanes)
+            store(out, (column * count + i) * lanes, line)
+
+
+@kernel
+def _from_tiles(rows: Any, tiles: Any, features: Any) -> None:
+    """Do the opposite of `_to_tiles`."""
+    columns, count, lanes = tiles.shape
+    flat, out = tiles.ravel(), features.ravel()
+    for i in range(count):
+        for column in range(columns):
+            line = load(flat, (column * count + i) * lanes)
+            store(out, (rows[i] * columns + column) * lanes, line)
+
+
+def _arrays(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    """Return what kernels read or write; a copy of what is not contiguous would lose what they write."""
+    assert all(tensor.is_contiguous() for tensor in tensors)
+    return tuple(tensor.numpy() for tensor in tensors)
+
+
+class _Convolution:
+    """What forward and backward pass share."""
+
+    def __init__(self, x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> None:
+        orders, rings, channels, out_channels = real.shape
+        self.count, self.out_channels, self.rings = len(x), out_channels, rings
+        self.edges = outgoing_edges(geometry, len(x), rings, spacing, x.real.dtype)
+        self.senders = torch.from_numpy(self.edges.sender.astype(np.int64, order="C"))
+        self.lanes = BYTES // x.real.element_size()
+        self.columns = -(-2 * out_channels // self.lanes)
+        self.width = self.columns * self.lanes
+        self.each = (0,) * (2 * orders)
+
+        self.x = torch.view_as_complex(torch.view_as_real(x.resolve_conj()).index_select(0, self.senders))
+        length = torch.empty(x.shape, dtype=x.real.dtype)
+        band_limit = orders // 2
+        self.features = list(torch.view_as_real(lift(self.x, band_limit, length)).flatten(2))  # (n, 2C) each
+        # F as real matrices from (c, part) to (n, o, part), with blocks [[Re, Im], [−Im, Re]].
+        matrices = torch.zeros(orders, channels, 2, rings, self.width // 2, 2, dtype=x.real.dtype)
+        blocks = matrices[..., :out_channels, :]
+        blocks[:, :, 0, ..., 0] = blocks[:, :, 1, ..., 1] = real.transpose(1, 2)
+        blocks[:, :, 0, ..., 1] = imaginary.transpose(1, 2)
+        blocks[:, :, 1, ..., 0] = -imaginary.transpose(1, 2)
+        self.filters = list(matrices.view(orders, 2 * channels, rings * self.width))
+        self.one = None
+        if band_limit:  # Y_1 = |x|
+            self.one = one = band_limit + 1
+            self.features[one] = length
+            self.filters[one] = matrices[one, :, 0].reshape(channels, rings * self.width)
+
+        row_bytes = orders * rings * self.width * x.real.element_size()
+        self.rows = min(max(MIXED // row_bytes, BLOCK), max(self.count, 1))
+
+    def forward(self) -> Tensor:
+        tiles = np.zeros((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
+        features = _arrays(self.features)
+
+        def channels(first: int, last: int) -> None:
+            """Convolve with the filters of some columns."""
+            own = [filters.view(len(filters), self.rings, self.columns, -1) for filters in self.filters]
+            filters = _arrays([some[:, :, first:last].flatten(1).contiguous() for some in own])
+            shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
+            _forward(*shared, features, filters, tiles[first:last])
+
+        run_blocks(channels, shares(self.columns))
+        result = torch.empty(self.count, self.width, dtype=self.features[0].dtype)
+        _from_tiles(self.edges.sender, tiles, result.numpy())
+        return torch.view_as_complex(result.view(self.count, -1, 2))[:, : self.out_channels].contiguous()
+
+    def backward(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the gradients by x, and by the real and imaginary parts of the filters."""
+        missing = self.width // 2 - self.out_channels
+        if missing:
+            gradient = torch.cat([gradient, gradient.new_zeros(self.count, missing)], 1)
+        tiles = np.empty((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
+        _to_tiles(self.edges.sender, floats(gradient), tiles)
+
+        by_lifted = torch.empty(len(self.features), *self.x.shape, dtype=self.x.dtype)
+        by_features = list(torch.view_as_real(by_lifted).flatten(2))
+        if self.one is not None:
+            by_features[self.one] = torch.empty_like(self.features[self.one])
+        features, written = _arrays(self.features), _arrays(by_features)
+        transposed = _arrays([pad(own.T, (0, -len(own) % self.lanes)).contiguous() for own in self.filters])
+
+        def senders(first: int, last: int) -> list[Tensor]:
+            """Write the gradients by the features of some senders, and return those by the filters."""
+            by_filters = [torch.zeros_like(filters) for filters in self.filters]
+            shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
+            _backward(*shared, features, transposed, tiles, written, _arrays(by_filters), first, last)
+            return by_filters
+
+        parts = run_blocks(senders, shares(self.count))
+        by_filters = [sum(own[1:], own[0]) for own in zip(*parts, strict=True)]
+        by_length = None if self.one is None else by_features[self.one]
+        by_x = torch.empty_like(self.x)
+        by_x.index_copy_(0, self.senders, lift_backward(self.x, by_lifted, by_length))
+        return by_x, *self._by_parts(by_filters)
+
+    def _by_parts(self, by_filters: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the gradients by Re F and Im F; each entry is in its matrix twice, but for m = 1 once."""
+        by_real, by_imaginary = [], []
+        for by in by_filters:
+            rows = by.view(self.x.shape[1], -1, self.rings, self.width // 2, 2)[..., : self.out_channels, :]
+            real, imaginary = rows[:, 0].unbind(-1)
+            if rows.shape[1] == 2:
+                real, imaginary = real + rows[:, 1, ..., 1], imaginary - rows[:, 1, ..., 0]
+            by_real.append(real.transpose(0, 1))
+            by_imaginary.append(imaginary.transpose(0, 1))
+        return torch.stack(by_real), torch.stack(by_imaginary)
+
+
+def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> Tensor:
+    """Return the field convolution of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
+    return _Convolution(x, real, imaginary, geometry, spacing).forward()
+
+
+def convolve_backward(
+    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
+    return _Convolution(x, real, imaginary, geometry, spacing).backward(gradient)

@@ -1,0 +1,309 @@
+"""ECHO votes on the CPU: one receiver's images at a time, small enough to stay in the first-level cache.
+
+Edge by edge, three short loops over channels: where the votes fall (arithmetic on whole vectors), the four
+pixels there (four neighbouring numbers at two addresses), and what becomes of them (vectors again).
+
+Backward, the receivers are cut into a fixed number of blocks, each with its own sums for all senders. So
+results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv.ops.cells import disc_cells
+from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
+from fieldconv.ops.compiled.simd import (
+    BYTES,
+    floor,
+    load,
+    load_four,
+    load_quads,
+    magnitude,
+    peek,
+    store,
+    store_quads,
+    where_positive,
+)
+from fieldconv.ops.compiled.sorted_edges import Edges, sorted_edges
+from fieldconv.ops.geometry import Geometry
+
+SUMS = 8  # blocks of receivers with their own sums
+
+
+class Cast(NamedTuple):
+    """What the kernels read: the votes of all edges, and the images they fall into.
+
+    The vote of an edge is its factor times the sender's value. Its place is the edge's direction times its
+    distance, turned back by the direction of the value.
+    """
+
+    receiver: Any  # (n,) the order of the receivers
+    offsets: Any  # (n + 1,) the first edge of each receiver, in that order
+    sender: Any  # (E,) where in that order the sender is
+    factor: Any  # (2, E) real and imaginary part
+    direction: Any  # (2, E) e^{iθ}
+    distance: Any  # (E,) r/ε
+    features: Any  # (n, 4, D padded) of senders in order: real and imaginary part of value and direction
+    kept: Any  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
+    image: Any  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
+    radial_samples: int
+    tiny: Any  # see `smallest`
+
+
+@kernel
+def _between(place: Any, end: Any) -> Any:
+    """The lower of the two pixels a place is between, 0 … end, and how far on to the next one it is."""
+    place = where_positive(place, place, end - end)
+    pixel = floor(where_positive(end - place, place, end))
+    return pixel, place - pixel
+
+
+@kernel
+def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
+    """Fill images and magnitudes of the receivers first … last; only the latter if votes are no vectors."""
+    receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
+    factor, direction, distance = cast.factor, cast.direction, cast.distance
+    features, kept, image = cast.features, cast.kept, cast.image
+    radial_samples, tiny = cast.radial_samples, cast.tiny
+    number = features.dtype.type
+    cells, width = len(kept), features.shape[2]
+    channels = magnitudes.shape[1] // cells
+    lanes = BYTES // features.itemsize
+    side = 2 * radial_samples + 2
+    size = 2 * side * side
+    none, half, one, two = number(0), number(0.5), number(1), number(2)
+    pixels, middle, end = number(radial_samples), number(radial_samples + 0.5), number(2 * radial_samples)
+    values = features.ravel()
+    votes, centre = np.empty(channels * size, values.dtype), np.empty(2 * width, values.dtype)
+    at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
+    sides = np.empty(4 * width, values.dtype)
+    vector, spare = len(image) > 0, np.empty(2 * channels * cells, values.dtype)
+    for turn in range(first, last):
+        p = receiver[turn]
+        votes[:] = 0
+        centre[:] = 0
+        for e in range(offsets[turn], offsets[turn + 1]):
+            far = pixels * distance[e]
+            real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
+            near = far * far < half  # else the centre's tent is out of reach
+            start = 4 * width * sender[e]
+            for d in range(0, width, lanes):
+                a, b = load(values, start + d), load(values, start + width + d)
+                u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
+                a, b = real * a - imag * b, imag * a + real * b
+                x, y = east * u + north * v, north * u - east * v
+                if near:
+                    wide, high = one - two * magnitude(x), one - two * magnitude(y)
+                    share = where_positive(wide, wide, none) * where_positive(high, high, none)
+                    store(centre, d, load(centre, d) + share * a)
+                    store(centre, width + d, load(centre, width + d) + share * b)
+                    a, b = a - share * a, b - share * b
+                column, right = _between(x + middle, end)
+                row, below = _between(y + middle, end)
+                store(at, d, number(2 * side) * row + two * column)
+                store(lower, d, below)
+                store_quads(sides, 4 * d, 4, a - right * a, b - right * b, right * a, right * b)
+            for d in range(channels):
+                upper = d * size + int(peek(at, d))
+                under = upper + 2 * side
+                both = load_four(sides, 4 * d)
+                low = peek(lower, d) * both
+                store(votes, upper, load_four(votes, upper) + (both - low))
+                store(votes, under, load_four(votes, under) + low)
+        here, out = image[p] if vector else spare, magnitudes[p]
+        for d in range(channels):
+            at_last = 2 * (d * cells + cells - 1)
+            for h in range(0, cells - 1, 2):  # kept pixels come in pairs of neighbours
+                store(here, 2 * (d * cells + h), load_four(votes, d * size + peek(kept, h)))
+            here[at_last], here[at_last + 1] = centre[d], centre[width + d]
+        if vector:
+            _lengths(here, tiny, out)
+        else:
+            for i in range(channels * cells):
+                out[i] = here[2 * i]
+
+
+@kernel
+def _lengths(x: Any, tiny: Any, result: Any) -> None:
+    """|x| of interleaved complex numbers, 0 where both parts are below ``tiny``, as `directions` has it."""
+    one, zero = x.dtype.type(1), x.dtype.type(0)
+    for i in range(len(result)):
+        scale = max(abs(x[2 * i]), abs(x[2 * i + 1]))
+        directed = scale >= tiny
+        scale = scale if directed else one
+        a, b = x[2 * i] / scale, x[2 * i + 1] / scale
+        # Times zero, so that what is not a number stays so.
+        result[i] = scale * np.sqrt(a * a + b * b) if directed else zero * (abs(x[2 * i]) + abs(x[2 * i + 1]))
+
+
+@kernel
+def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any) -> None:
+    """Add what the receivers first … last say to all senders, along the direction of each and across it.
+
+    A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
+    s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
+    vote turns with x, and the change of Re(ḡv) as s turns.
+    """
+    receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
+    factor, direction, distance = cast.factor, cast.direction, cast.distance
+    features, kept, image = cast.features, cast.kept, cast.image
+    radial_samples, tiny = cast.radial_samples, cast.tiny
+    number = features.dtype.type
+    cells, width = len(kept), features.shape[2]
+    channels = gradient.shape[1] // cells
+    lanes = BYTES // features.itemsize
+    side = 2 * radial_samples + 2
+    size = 2 * side * side
+    none, half, one, two = number(0), number(0.5), number(1), number(2)
+    pixels, middle, end = number(radial_samples), number(radial_samples + 0.5), number(2 * radial_samples)
+    turns = number(len(image) > 0)
+    values, sums = features.ravel(), result.ravel()
+    pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
+    at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
+    further = np.empty(width, values.dtype)
+    found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
+    across = np.empty(2 * channels * cells, values.dtype)
+    # Votes that are not vectors count as vectors that all point the same way.
+    u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
+    for turn in range(first, last):
+        p = receiver[turn]
+        if len(image) > 0:
+            directions(image[p], tiny, u_real, u_imag)
+        coming = gradient[p]
+        for i in range(channels * cells):
+            across[2 * i], across[2 * i + 1] = coming[i] * u_real[i], coming[i] * u_imag[i]
+        for d in range(channels):
+            at_last = 2 * (d * cells + cells - 1)
+            for h in range(0, cells - 1, 2):
+                store(pictures, d * size + peek(kept, h), load_four(across, 2 * (d * cells + h)))
+            centre[d], centre[width + d] = across[at_last], across[at_last + 1]
+        for e in range(offsets[turn], offsets[turn + 1]):
+            far = pixels * distance[e]
+            real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
+            near = far * far < half  # else the centre's tent is out of reach
+            start = 4 * width * sender[e]
+            for d in range(0, width, lanes):
+                u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
+                column, right = _between(east * u + north * v + middle, end)
+                row, below = _between(north * u - east * v + middle, end)
+                store(at, d, number(2 * side) * row + two * column)
+                store(lower, d, below)
+                store(further, d, right)
+            for d in range(channels):
+                upper = load_four(pictures, d * size + int(peek(at, d)))
+                rise = load_four(pictures, d * size + int(peek(at, d)) + 2 * side) - upper
+                store(found, 4 * d, upper + peek(lower, d) * rise)
+                store(slope, 4 * d, rise)
+            for d in range(0, width, lanes):
+                a, b = load(values, start + d), load(values, start + width + d)
+                u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
+                a, b = real * a - imag * b, imag * a + real * b
+                x, y = east * u + north * v, north * u - east * v
+                right = load(further, d)
+                left_re, left_im, right_re, right_im = load_quads(found, 4 * d)
+                left_re_by_y, left_im_by_y, right_re_by_y, right_im_by_y = load_quads(slope, 4 * d)
+                re_by_x, im_by_x = right_re - left_re, right_im - left_im
+                re_by_y = left_re_by_y + right * (right_re_by_y - left_re_by_y)
+                im_by_y = left_im_by_y + right * (right_im_by_y - left_im_by_y)
+                re, im = left_re + right * re_by_x, left_im + right * im_by_x
+                by_x, by_y = a * re_by_x + b * im_by_x, a * re_by_y + b * im_by_y
+                if near:
+                    wide, high = one - two * magnitude(x), one - two * magnitude(y)
+                    wide, high = where_positive(wide, wide, none), where_positive(high, high, none)
+                    share = wide * high
+                    own_re, own_im = load(centre, d) - re, load(centre, width + d) - im
+                    own = a * own_re + b * own_im
+                    steep_x = where_positive(wide, where_positive(x, -two, two), none) * high
+                    steep_y = where_positive(high, where_positive(y, -two, two), none) * wide
+                    by_x, by_y = by_x - share * by_x + steep_x * own, by_y - share * by_y + steep_y * own
+                    re, im = re + share * own_re, im + share * own_im
+                along = 2 * width * sender[e] + d
+                about = along + width
+                store(sums, along, load(sums, along) + (a * re + b * im))
+                swing = turns * (a * im - b * re) + (by_x * y - by_y * x)
+                store(sums, about, load(sums, about) + swing)
+
+
+@kernel
+def _fill(x: Any, receiver: Any, tiny: Any, sized: bool, vector: bool, result: Any) -> None:
+    channels = x.shape[1] // 2
+    one, none = x.dtype.type(1), x.dtype.type(0)
+    for row in range(len(x)):
+        here, real, imag = x[receiver[row]], result[row, 2, :channels], result[row, 3, :channels]
+        directions(here, tiny, real, imag)
+        for i in range(channels):
+            size = here[2 * i] * real[i] + here[2 * i + 1] * imag[i] if sized else one
+            result[row, 0, i] = size * real[i] if vector else size
+            result[row, 1, i] = size * imag[i] if vector else none
+
+
+def _features(x: Tensor, edges: Edges, sized: bool, vector: bool) -> NDArray[Any]:
+    """Return the values to be cast as votes, of length 1 unless ``sized``; see `Cast`."""
+    numbers = floats(x)
+    count, channels = x.shape
+    result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
+    _fill(_rows(numbers), edges.receiver, smallest(x), sized, vector, result)
+    return result
+
+
+def _rows(values: NDArray[Any]) -> NDArray[Any]:
+    return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
+
+
+def cast_of(
+    x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
+) -> tuple[Cast, Edges]:
+    """Return the votes of the features, of length 1 unless ``sized``, and the sorted edges."""
+    edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
+    factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
+    cast = Cast(
+        edges.receiver,
+        edges.offsets,
+        edges.sender,
+        factor,
+        edges.direction,
+        edges.distance,
+        _features(x, edges, sized, vector),
+        2 * np.array(disc_cells(radial_samples)),
+        _rows(floats(image)),
+        radial_samples,
+        smallest(x),
+    )
+    return cast, edges
+
+
+def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tuple[Tensor, Tensor]:
+    """Return descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are lengths of."""
+    descriptors = x.real.new_empty(*x.shape, len(disc_cells(radial_samples)))
+    image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
+    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=True)
+    out = _rows(descriptors.numpy())
+    run_blocks(lambda first, last: _vote(first, last, cast, out), edges.receiver_blocks(4 * num_threads()))
+    return descriptors, image
+
+
+def vote_backward(
+    x: Tensor, gradient: Tensor, image: Tensor, geometry: Geometry, radial_samples: int, vector: bool
+) -> Tensor:
+    """Return the gradient with respect to x."""
+    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=False)
+    coming = _rows(gradient.contiguous().numpy())
+    blocks = edges.receiver_blocks(SUMS)
+    results = np.zeros((len(blocks), len(x), 2, cast.features.shape[2]), cast.features.dtype)
+    run_blocks(
+        lambda first, last, result: _vote_backward(first, last, cast, coming, result),
+        [(*block, result) for block, result in zip(blocks, results, strict=True)],
+    )
+    channels = x.shape[1]
+    result = results.sum(axis=0)
+    along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
+    real, imag = torch.from_numpy(cast.features[:, 2:, :channels]).unbind(1)
+    found = torch.complex(real * along - imag * about, imag * along + real * about)
+    return torch.empty_like(found).index_copy_(0, torch.from_numpy(edges.receiver).long(), found)

@@ -1,0 +1,138 @@
+"""`lift` and its derivative, each in one pass over the features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fieldconv._compiled import blocks, kernel, run_blocks
+from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
+
+CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
+
+
+@kernel
+def _turn(source: Any, a: Any, b: Any, side: Any, out: Any) -> None:
+    """Write interleaved complex numbers times a ± ib."""
+    for i in range(len(a)):
+        real, imag, sin = source[2 * i], source[2 * i + 1], side * b[i]
+        out[2 * i] = real * a[i] - imag * sin
+        out[2 * i + 1] = imag * a[i] + real * sin
+
+
+@kernel
+def _lift(first: int, last: int, tiny: Any, x: Any, y: Any, length: Any) -> None:
+    """y[B + m] = x ū^m for the features first … last; these arrays interleaved complex.
+
+    ``length`` becomes |x|, the real part of y[B + 1], unless it is empty.
+    """
+    orders, size = y.shape
+    flat = y.ravel()  # slices of a flat array are known to be contiguous, so that loops become vectors
+    one, centre = x.dtype.type(1), orders // 2 * size
+    directions_real, directions_imag = np.empty(CHUNK, x.dtype), np.empty(CHUNK, x.dtype)
+    for start in range(first, last, CHUNK):
+        stop = min(start + CHUNK, last)
+        here = x[2 * start : 2 * stop]
+        a, b = directions_real[: stop - start], directions_imag[: stop - start]
+        directions(here, tiny, a, b)
+        flat[centre + 2 * start : centre + 2 * stop] = here
+        for m in range(1, orders // 2 + 1):
+            for side, step in ((-one, size), (one, -size)):  # on to m, and on to −m
+                at, before = centre + m * step, centre + (m - 1) * step
+                source = flat[before + 2 * start : before + 2 * stop]
+                _turn(source, a, b, side, flat[at + 2 * start : at + 2 * stop])
+        for i in range(start, min(stop, len(length))):
+            length[i] = flat[centre + size + 2 * i]
+
+
+@kernel
+def _add_turned(power: int, a: Any, b: Any, gradient: Any, along: Any, across: Any) -> None:
+    """Add what the gradient of |x| u^k, k = power, says of x along u and across it; a + ib is u^k."""
+    factor = a.dtype.type(power)
+    for i in range(len(gradient) // 2):
+        c, d = gradient[2 * i], gradient[2 * i + 1]
+        along[i] += c * a[i] + d * b[i]
+        across[i] += factor * (d * a[i] - c * b[i])
+
+
+@kernel
+def _multiply(a: Any, b: Any, c: Any, d: Any, sign: Any) -> None:
+    """a + ib ← (a + ib)(c ± id)"""
+    for i in range(len(a)):
+        real = a[i] * c[i] - sign * b[i] * d[i]
+        b[i] = sign * a[i] * d[i] + b[i] * c[i]
+        a[i] = real
+
+
+@kernel
+def _lift_backward(
+    first: int, last: int, tiny: Any, x: Any, gradient: Any, by_length: Any, result: Any
+) -> None:
+    """Y_m = |x| u^k with k = 1 − m, so dY_m = u^k (α + ikβ) where α + iβ = ū dx: nothing to divide by.
+
+    ``by_length`` has the gradient by Y_1 = |x|, which that in ``gradient`` is then not read for, or is empty.
+    """
+    band_limit = len(gradient) // 2
+    one = x.dtype.type(1)
+    u, power = np.empty((2, CHUNK), x.dtype), np.empty((2, CHUNK), x.dtype)
+    along_across = np.empty((2, CHUNK), x.dtype)
+    for start in range(first, last, CHUNK):
+        stop = min(start + CHUNK, last)
+        count = stop - start
+        real, imag = u[0, :count], u[1, :count]
+        a, b = power[0, :count], power[1, :count]
+        along, across = along_across[0, :count], along_across[1, :count]
+        directions(x[2 * start : 2 * stop], tiny, real, imag)
+        if len(by_length):
+            along[:] = by_length[start:stop]
+        else:
+            along[:] = 0
+        across[:] = 0
+        for side in (one, -one):  # m = 1, 2, … from u^0 on, then m = −1, −2, … from u^2 on
+            a[:] = real
+            b[:] = imag
+            _multiply(a, b, real, imag, -side)
+            for step in range(1, band_limit + 1):
+                m = step if side > 0 else -step
+                if m != 1 or len(by_length) == 0:
+                    _add_turned(1 - m, a, b, gradient[band_limit + m, 2 * start : 2 * stop], along, across)
+                _multiply(a, b, real, imag, -side)
+        straight, out = gradient[band_limit, 2 * start : 2 * stop], result[2 * start : 2 * stop]
+        for i in range(count):
+            out[2 * i] = straight[2 * i] + real[i] * along[i] - imag[i] * across[i]
+            out[2 * i + 1] = straight[2 * i + 1] + imag[i] * along[i] + real[i] * across[i]
+
+
+def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
+    """Return Y_m = x ū^m for m = −B … B: (n, C) to (2B+1, n, C).
+
+    Write |x| into ``length``, (n, C), if there is one.
+    """
+    y = torch.empty(2 * band_limit + 1, *x.shape, dtype=x.dtype)
+    source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
+    lengths = source[:0] if length is None else length.numpy().reshape(-1)
+    tiny = smallest(x)
+    run_blocks(
+        lambda first, last: _lift(first, last, tiny, source, out, lengths), blocks(x.numel(), 32 * CHUNK)
+    )
+    return y
+
+
+def lift_backward(x: Tensor, gradient: Tensor, by_length: Tensor | None = None) -> Tensor:
+    """Return the gradient with respect to x, from that with respect to `lift` of x.
+
+    With a gradient by |x|, (n, C), that by Y_1 is not read.
+    """
+    result = torch.empty(x.shape, dtype=x.dtype)
+    source, out = floats(x).reshape(-1), floats(result).reshape(-1)
+    incoming = floats(gradient).reshape(len(gradient), -1)
+    by_lengths = source[:0] if by_length is None else by_length.numpy().reshape(-1)
+    tiny = smallest(x)
+    run_blocks(
+        lambda first, last: _lift_backward(first, last, tiny, source, incoming, by_lengths, out),
+        blocks(x.numel(), 32 * CHUNK),
+    )
+    return result

@@ -1,0 +1,132 @@
+"""ECHO descriptors: neighbours vote into a small disc image around every vertex."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from fieldconv.ops import plain
+from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.cells import disc_cells
+from fieldconv.ops.compiled import echo_kernels as compiled
+from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.portable import echo_torch as portable
+
+Votes = Literal["vector", "magnitude"]
+
+
+def echo_size(radial_samples: int = 3) -> int:
+    """Return H, the number of values of one ECHO descriptor.
+
+    With R samples per radius, the disc is drawn on an image of 2R × 2R pixels. H counts the pixels whose
+    middle lies in the disc, and one more cell at the centre itself. That gives the paper's numbers.
+
+    Examples
+    --------
+    >>> echo_size(3), echo_size(2)
+    (33, 13)
+    """
+    return len(disc_cells(radial_samples))
+
+
+_REST = (
+    "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch, "
+    "int radial_samples, bool vector, str backend"
+)
+
+
+@torch.library.custom_op(
+    "fieldconv::echo", mutates_args=(), schema=f"(Tensor x, {_REST}) -> (Tensor, Tensor)"
+)
+def _echo(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    *geometry, radial_samples, vector, backend = rest
+    votes = Geometry(*geometry), radial_samples, vector
+    return compiled.vote(x, *votes) if use_compiled(backend, x) else portable.vote(x, *votes)
+
+
+@torch.library.custom_op(
+    "fieldconv::echo_backward",
+    mutates_args=(),
+    schema=f"(Tensor x, Tensor gradient, Tensor image, {_REST}) -> Tensor",
+)
+def _echo_backward(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
+    *geometry, radial_samples, vector, backend = rest
+    votes = Geometry(*geometry), radial_samples, vector
+    if use_compiled(backend, x):
+        return compiled.vote_backward(x, gradient, image, *votes)
+    return portable.vote_backward(x, gradient, image, *votes)
+
+
+@_echo.register_fake
+def _(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+    *_, radial_samples, vector, _ = rest
+    shape = (*x.shape, echo_size(radial_samples))
+    return x.real.new_empty(shape), x.new_empty(shape if vector else (0, 0, 0))
+
+
+@_echo_backward.register_fake
+def _(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    x, *geometry, radial_samples, vector, backend = inputs
+    _, image = output
+    ctx.save_for_backward(x, image, *geometry)
+    ctx.options = radial_samples, vector, backend
+
+
+def _gradient(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    x, image, *geometry = ctx.saved_tensors
+    radial_samples, vector, _ = ctx.options
+    nothing = (None,) * (len(geometry) + len(ctx.options))
+    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
+        votes = plain.echo(x, Geometry(*geometry), radial_samples, vector)
+        return torch.autograd.grad(votes, x, gradient, create_graph=True)[0], *nothing
+    return _echo_backward(x, gradient, image, *geometry, *ctx.options), *nothing
+
+
+_echo.register_autograd(_gradient, setup_context=_save)
+
+
+def echo_votes(
+    x: Tensor,
+    surface: Any,
+    *,
+    radial_samples: int = 3,
+    votes: Votes = "vector",
+    backend: Backend = "auto",
+) -> Tensor:
+    """Return ECHO descriptors: each neighbour q votes where it sees p, in its own frame turned to x[q].
+
+    The vote of q falls at r/ε · e^{i(θ − φ_q)} in the unit disc, φ_q the direction of x[q]. It is split
+    bilinearly over the four pixels around it; a centre cell, a tent half as wide, takes its share first,
+    so a vertex votes for itself there and nowhere else. Shares outside the disc are dropped. See
+    `echo_size` for the cells.
+
+    Parameters
+    ----------
+    x : complex Tensor, shape (n, D)
+    surface : Surface or batch of them
+    radial_samples : int
+        R, samples per radius.
+    votes : "vector" or "magnitude"
+        Cast w·(x[q] carried to p), and take magnitudes of the sums; or cast w·|x[q]|.
+    backend : "auto", "torch" or "compiled"
+        See `field_aggregate`.
+
+    Returns
+    -------
+    real Tensor, shape (n, D, H)
+        Unchanged by isometries and by the choice of frames.
+    """
+    if votes not in ("vector", "magnitude"):
+        raise ValueError(f'votes must be "vector" or "magnitude", got {votes!r}.')
+    check_backend(backend, x)
+    geometry = Geometry.of(surface)
+    if geometry.wants_gradients():
+        return plain.echo(x, geometry, radial_samples, votes == "vector")
+    descriptors: Tensor = _echo(x, *geometry, radial_samples, votes == "vector", backend)[0]
+    return descriptors

@@ -1,0 +1,38 @@
+"""Tasks found by name: those of this package, other people's, and those of the caller's script.
+
+Packages of others add theirs with entry points of the group ``fieldconv.tasks``; `register` adds one in a
+script or notebook. See `fieldconv.tasks.base.Task` for what a task has to say about itself.
+"""
+
+from __future__ import annotations
+
+from fieldconv._registry import Registry
+from fieldconv.tasks.base import Task
+
+TASKS: Registry[Task] = Registry("task", "fieldconv.tasks", lambda: Task, helpers=("base", "registry"))
+
+
+def task_named(name: str) -> Task:
+    """Return the task of that name.
+
+    Examples
+    --------
+    >>> task_named("segmentation").metrics[0].key
+    'accuracy'
+    """
+    return TASKS.get(name)()
+
+
+def task_names() -> list[str]:
+    """Return the names of all tasks that are installed."""
+    return TASKS.names()
+
+
+def all_tasks() -> list[Task]:
+    """Return every task, sorted by name."""
+    return [task() for task in TASKS.all()]
+
+
+def register(task: type[Task]) -> type[Task]:
+    """Add a task to those found by name; use it as a decorator of the class."""
+    return TASKS.register(task)

@@ -1,0 +1,14 @@
+from fieldconv.tasks.base.prediction import Prediction as Prediction
+from fieldconv.training.apply import Match as Match
+from fieldconv.training.apply import match as match
+from fieldconv.training.apply import predict as predict
+from fieldconv.training.checkpoint import CheckpointError as CheckpointError
+from fieldconv.training.checkpoint import load as load
+from fieldconv.training.comparison import Comparison as Comparison
+from fieldconv.training.comparison import compare as compare
+from fieldconv.training.diagnose import TrainingError as TrainingError
+from fieldconv.training.measure import evaluate as evaluate
+from fieldconv.training.run import train as train
+from fieldconv.training.settings import Machine as Machine
+from fieldconv.training.settings import RunSettings as RunSettings
+from fieldconv.training.temperature import calibrate as calibrate

@@ -1,0 +1,337 @@
+"""What a trained network says about meshes it has never seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fieldconv._checked import check_count
+from fieldconv._io import write_array, write_csv
+from fieldconv.geometry.mesh.mesh import Mesh, Repair
+from fieldconv.geometry.mesh.numbering import by_position
+from fieldconv.geometry.mesh.oddities import oddities
+from fieldconv.geometry.shapefile import load_shape
+from fieldconv.geometry.spectral.map_refinement import refined_both
+from fieldconv.networks.protocol import Network
+from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import at_vertices, check_rotations
+from fieldconv.tasks import all_tasks, task_named
+from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.training.fit import check_network
+from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.viz.colours import position_colours
+from fieldconv.viz.values import known_up
+
+Shape = Mesh | str | Path
+SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
+LOST = 0.1  # distance from itself beyond which a partial match says that there is no counterpart
+
+
+def predict(
+    model: Network,
+    shape: Shape,
+    *,
+    rotations: int = 1,
+    descriptors: bool = True,
+    samples: int | None = None,
+    samplings: int = 1,
+    out: str | Path | None = None,
+    name: str | None = None,
+    also: Sequence[str] = (),
+) -> Prediction:
+    """Apply a network to a mesh, or mesh file, of any resolution and quality.
+
+    Parameters
+    ----------
+    model : Network
+    shape : Mesh or path
+        Also a file of points, which are joined to a mesh; see `fieldconv.geometry.shapefile.load_shape`.
+    rotations : int
+        Average over this many orientations of the shape: itself, and turned. Only networks that see
+        positions differ between them.
+    descriptors : bool
+        Whether descriptors are wanted, too.
+    samples : int, optional
+        Samples on the shape, instead of those of `Network.answer_settings`.
+    samplings : int
+        Average over this many sets of samples: borders depend less on where samples happen to lie.
+    out : path, optional
+        Folder to write the result to, in files called ``name``; by default the mesh's own name.
+    also : sequence of "obj", "glb" or "off"
+        Further formats of the coloured mesh, for programs that do not read PLY.
+    """
+    check_network(model)
+    check_rotations(rotations)
+    check_count("samplings", samplings)
+    mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
+    task = task_of(model)
+    usable = _usable(mesh, renumber=task.head != "vectors")
+    found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples, samplings)
+    if found.values is not None and np.iscomplexobj(found.values):
+        found = replace(found, values=_as_given(found.values, by_position(usable.mesh).mirrored))
+    if not task.per_shape:
+        found = _back(found, usable.new_vertex)
+    odd = oddities(mesh, usable.actions)
+    found = replace(found, mesh=mesh, input=odd)
+    if out is not None:
+        about = {"run": model.source, "note": "; ".join(filter(None, (task.note(found), str(odd))))}
+        if not isinstance(shape, Mesh) and (up := known_up(shape)):
+            about["up"] = up  # as it is known of the file
+        name = name or mesh.name or "mesh"
+        task.write(found, Path(out), name, descriptors=descriptors, about=about)
+        _write_also(Path(out) / f"{name}.ply", also)
+    return found
+
+
+def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
+    """Return the labels, values or descriptors of one shape, or a list for several."""
+    if shapes is None or isinstance(shapes, np.ndarray):
+        raise TypeError(f"cannot predict on {type(shapes).__name__}; give a Mesh, a file, or several of them")
+    if not isinstance(shapes, Mesh | str | Path):
+        return [answers(model, shape) for shape in shapes]
+    return predict(model, shapes).answer
+
+
+def task_of(model: Network) -> Task:
+    """Return the task a network was trained for; for an untrained one a task that its head suits."""
+    if model.task is not None:
+        return task_named(model.task).bound_to(model.template)
+    fitting = [task for task in all_tasks() if task.head == model.config.head and not task.one_template]
+    return max(fitting, key=lambda task: task.default_outputs is None)
+
+
+class Match(NamedTuple):
+    """A dense map from A to B.
+
+    Attributes
+    ----------
+    target : (V_A,) int64
+        Vertex of B for each vertex of A; −1 for vertices that cannot be used, and, of partial matches, for
+        those without a counterpart.
+    confidence : (V_A,) float64
+        e^{−d/0.1}, where d is how far from itself a vertex arrives that is mapped to B and back.
+    points : (V_A, 3) float64 or None
+        Where on B each vertex of A belongs, inside triangles: of refined maps.
+    """
+
+    target: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    points: NDArray[np.float64] | None = None
+
+
+def match(
+    model: Network,
+    a: Shape,
+    b: Shape,
+    *,
+    partial: bool = False,
+    samples: int | None = None,
+    samplings: int = 1,
+    refine: bool = False,
+    out: str | Path | None = None,
+    also: Sequence[str] = (),
+) -> Match:
+    """Map every vertex of A to B: by the nearest descriptor, or by way of the template.
+
+    Parameters
+    ----------
+    model : Network
+        Trained for a task that can match, such as matching or correspondence.
+    a, b : Mesh or path
+    partial : bool
+        Parts may be missing. With a template, a vertex of A has no counterpart if no vertex of B is near the
+        same place of the template; otherwise if it arrives elsewhere, more than 0.1 away at unit area, when
+        it is mapped to B and back.
+    samples : int, optional
+        Samples on each shape, instead of those of `Network.answer_settings`.
+    samplings : int
+        Average over this many sets of samples: borders depend less on where samples happen to lie.
+    refine : bool
+        Make the map smoother with the eigenfunctions of both shapes (`fieldconv.geometry.refined`).
+    out : path, optional
+        Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
+    also : sequence of "obj", "glb" or "off"
+        Further formats of the coloured meshes.
+    """
+    check_network(model)
+    check_count("samplings", samplings)
+    task = task_of(model)
+    if type(task).correspond is Task.correspond:
+        kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]
+        able = [kind.name for kind in kinds if kind.correspond is not Task.correspond]
+        raise ValueError(
+            f"a network for {model.task or model.config.head} cannot match shapes; train one for "
+            f"{' or '.join(sorted(able, reverse=True))}"
+        )
+    meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
+    usable_a, usable_b = (_usable(mesh) for mesh in meshes)
+    one, two = usable_a.mesh, usable_b.mesh
+    first, second = (_predict_usable(model, task, mesh, 1, True, samples, samplings) for mesh in (one, two))
+    for found_of, mesh in ((first, meshes[0]), (second, meshes[1])):
+        if note := task.note(found_of):
+            warnings.warn(f"{mesh.name or 'mesh'}: {note}", stacklevel=2)
+    there, back = task.correspond(first, second), task.correspond(second, first)
+    points = None
+    if refine:
+        (there, triangle, weights), (back, *_) = refined_both(one, two, there, back)
+        points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
+    away = from_itself(one, there, back)
+    confidence = np.exp(-away / SURE)
+    there = usable_b.vertex_map[there]
+    if partial:
+        lacks = task.lacks(first, second, model.template)
+        there = np.where(away > LOST if lacks is None else lacks, -1, there)
+    new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
+    there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
+    points = None if points is None else np.where(lost[:, None], np.nan, points[new])
+    found = Match(there.astype(np.int64), confidence, points)
+    if out is not None:
+        _write_match(found, meshes, Path(out), also)
+    return found
+
+
+def from_itself(mesh: Mesh, there: NDArray[np.int64], back: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (V,) how far from itself each vertex arrives that is mapped to another mesh and back.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Distances are at its unit area.
+    there : (V,) int64
+        Vertex of the other mesh.
+    back : (V_other,) int64
+        Vertex of this mesh for each vertex of the other.
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> from_itself(square, np.array([0, 1, 1, 0]), np.array([0, 1])).tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    positions = mesh.normalised().vertices
+    return np.asarray(np.linalg.norm(positions - positions[back[there]], axis=1))
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return the same names, later copies with a number, so that files do not replace each other.
+
+    Examples
+    --------
+    >>> distinct(["cat", "dog", "cat"])
+    ['cat', 'dog', 'cat-2']
+    """
+    given = list(names)
+    seen: dict[str, int] = {}
+    taken, result = set(given), []
+    for name in given:
+        seen[name] = seen.get(name, 0) + 1
+        new = name
+        while seen[name] > 1 and new in taken:
+            new = f"{name}-{seen[name]}"
+            seen[name] += new in taken
+        taken.add(new)
+        result.append(new)
+    return result
+
+
+def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
+    """A mesh that can be prepared, numbered by position, and what had to be done to it.
+
+    Vertices on no face have no number in it, unless they are points of a cloud. Vectors are expressed in the
+    tangent frames of the mesh as it is numbered.
+    """
+    repair = None if mesh.problem is None else mesh.repair()
+    numbered = by_position(mesh if repair is None else repair.mesh)
+    if repair is None:
+        every = np.arange(len(mesh.vertices))
+        kept, place = (numbered.order, numbered.place) if renumber else (every, every)
+        usable = Repair(numbered.mesh if renumber else mesh, kept, numbered.actions, place)
+    else:
+        kept, new = repair.vertex_map[numbered.order], repair.new_vertex
+        place = np.where(new < 0, -1, numbered.place[new])
+        usable = Repair(numbered.mesh, kept, [*repair.actions, *numbered.actions], place)
+    if mesh.cloud:
+        return usable
+    on_face = np.zeros(len(mesh.vertices), bool)
+    on_face[mesh.faces] = True
+    return replace(usable, new_vertex=np.where(on_face, usable.new_vertex, -1))
+
+
+def _predict_usable(
+    model: Network,
+    task: Task,
+    mesh: Mesh,
+    rotations: int,
+    descriptors: bool,
+    samples: int | None,
+    samplings: int,
+) -> Prediction:
+    weights = next(model.parameters(), None)
+    if weights is not None and weights.dtype != torch.float32:
+        raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
+    settings = model.answer_settings(samples)
+    outputs = NetworkOutputs(model, task, rotations)
+    found: list[Decoded] = []
+    described: list[NDArray[np.float32]] = []
+    for sampling in range(samplings):
+        surface = Surface.from_mesh(mesh, **replace(settings, sampling=sampling).to_dict())
+        with evaluation_mode(model):
+            raw, own = outputs.with_descriptors(surface) if descriptors else (outputs(surface), None)
+        found.append(task.decode(raw, surface))
+        if own is not None:
+            described.append(own if own.ndim == 1 else at_vertices(surface, torch.from_numpy(own)).numpy())
+        if settings.samples is None or len(surface.sample) < settings.samples:
+            break  # every vertex is a sample: there is no other set
+    labels, scores, values = task.averaged(found) if len(found) > 1 else found[0]
+    mean = np.mean(described, 0) if described else None
+    return Prediction(mesh, labels, scores, mean, model.class_names, values, model.template)
+
+
+def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
+    """What was found about a repaired mesh, at the vertices of the mesh as it was."""
+    moved = Decoded(found.labels, found.scores, found.values).at(new_vertex)
+    described = found.descriptors
+    if described is not None and described.ndim == 2:
+        described = np.where((new_vertex < 0)[:, None], 0, described[new_vertex])
+    return replace(found, descriptors=described, **moved._asdict())
+
+
+def _as_given(vectors: NDArray[Any], mirrored: NDArray[np.bool_]) -> NDArray[Any]:
+    """Tangent vectors that were measured seen from outside, in frames whose normals may point inside."""
+    return np.where(mirrored.reshape(-1, *[1] * (vectors.ndim - 1)), vectors.conj(), vectors)
+
+
+def _write_also(path: Path, formats: Sequence[str]) -> None:
+    """Write a coloured PLY mesh in other formats, too; a task need not have written one."""
+    if formats and path.is_file():
+        mesh = replace(Mesh.load(path), vertex_data={})
+        for suffix in formats:
+            mesh.save(path.with_suffix(f".{suffix}"))
+
+
+def _write_match(found: Match, meshes: list[Mesh], out: Path, also: Sequence[str]) -> None:
+    target, confidence = found.target, found.confidence
+    write_array(out / "map.npy", target)
+    if found.points is not None:
+        write_array(out / "points.npy", found.points)
+    rows = zip(range(len(target)), target.tolist(), (f"{c:.4f}" for c in confidence), strict=True)
+    write_csv(out / "map.csv", ["vertex", "match", "confidence"], rows)
+    colours = meshes[1].vertex_colours
+    if colours is None:
+        colours = position_colours(meshes[1].vertices)
+    carried = np.where((target >= 0)[:, None], colours[target], 128)
+    names = distinct(mesh.name or "mesh" for mesh in meshes)
+    data = {"match": target, "confidence": confidence}
+    Mesh(meshes[0].vertices, meshes[0].faces, names[0], carried, vertex_data=data).save(
+        out / f"{names[0]}.ply"
+    )
+    Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours).save(out / f"{names[1]}.ply")
+    for name in names:
+        _write_also(out / f"{name}.ply", also)

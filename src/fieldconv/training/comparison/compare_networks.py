@@ -1,0 +1,225 @@
+"""`compare`: trains and measures several networks on the same data, and reports on them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
+from fieldconv.tasks import task_named
+from fieldconv.training.batches import steps_per_epoch
+from fieldconv.training.checkpoint import STATE
+from fieldconv.training.comparison.cost import Cost, measured_cost
+from fieldconv.training.comparison.plan import PlannedRun, Recipe, plan_runs, with_epochs
+from fieldconv.training.comparison.progress import ComparisonProgress
+from fieldconv.training.comparison.results import read_results, write_tables
+from fieldconv.training.diagnose import TrainingError
+from fieldconv.training.measure import evaluate
+from fieldconv.training.run import train_from
+from fieldconv.training.settings import FILE, RunSettings
+from fieldconv.viz.comparison_page import Compared, Difference, write_comparison
+from fieldconv.viz.metric import metric_of
+from fieldconv.viz.run_folder import EVALUATION, NUMBERS
+
+EMBEDDED_TASK = "segmentation"
+COSTS, PAGE = "costs", "report.html"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison found.
+
+    Attributes
+    ----------
+    networks : list of Compared
+        Each network's runs and costs, the best first.
+    differences : list of Difference
+        Difference between every two networks, with the p-value of a paired test.
+    page : path
+        The report.
+    failed : dict of str to str
+        Folders of runs that could not be finished, and why.
+    """
+
+    networks: list[Compared]
+    differences: list[Difference]
+    page: Path
+    failed: dict[str, str]
+
+
+def compare(
+    networks: Sequence[str],
+    *,
+    out: str | Path,
+    data: str | Path | None = None,
+    task: str | None = None,
+    seeds: int = 3,
+    recipe: Recipe = "common",
+    preset: str | None = None,
+    epochs: int | None = None,
+    budget: float | None = None,
+    quiet: bool = False,
+    **changes: Any,
+) -> Comparison:
+    """Train and measure networks on the same data, splits and inputs, and write one report of all.
+
+    Called again with the same settings, it goes on where it stopped; more networks or seeds may be added.
+
+    Parameters
+    ----------
+    networks : sequence of str
+        Their names, such as ``["fcnet", "hsn"]``.
+    out : path
+        Folder for the runs, ``report.html``, tables as CSV and figures for print.
+    data : path, optional
+        Folder of a benchmark or of your own meshes; embedded creatures if not given.
+    task : str, optional
+        What the data is for, if the folder does not show it.
+    seeds : int
+        Runs of each network: run k has seed k, and split k where the data has no split of its own.
+    recipe : "common" or "own"
+        Train all as the preset says, or each as its own paper did.
+    preset : str, optional
+        Sizes and inputs of the networks, and the common recipe; if not given "quick", without damaged copies,
+        where the task has it.
+    epochs : int, optional
+        Epochs of every network, instead of the recipe's.
+    budget : float, optional
+        Minutes of training for each run: as many epochs as fit, by the measured time of a step.
+    quiet : bool
+        Print nothing.
+    **changes
+        Any setting of data, networks or training, such as ``features="xyz"``.
+
+    Returns
+    -------
+    Comparison
+    """
+    out = Path(out)
+    if epochs is not None and budget is not None:
+        raise ValueError("give either epochs or a budget of minutes, not both")
+    if budget is not None and not budget > 0:
+        raise ValueError(f"budget is {budget}; give a positive number of minutes")
+    if data is not None:
+        benchmark = detect_benchmark(data, task)
+        task = task or (benchmark.task_name if benchmark is not None else guess_task(data))
+        changes["data"] = str(data)
+    if epochs is not None:
+        changes["epochs"] = epochs
+    planned = plan_runs(
+        task or EMBEDDED_TASK, networks, seeds=seeds, recipe=recipe, preset=preset, changes=changes
+    )
+    planned.sort(key=lambda run: run.seed)  # what was stopped early has every network, with fewer seeds
+    costs, expected = {}, {}
+    with ComparisonProgress(len(planned), quiet=quiet) as progress:
+        for name in networks:
+            first = next(run.settings for run in planned if run.network == name)
+            progress.say(f"Preparing the data for {name}, and measuring a step")
+            examples = len(_opened(first, "train"))
+            costs[name] = _cost(first, out / COSTS / name)
+            expected[name] = costs[name].step * steps_per_epoch(examples, first.training.batch)
+        if budget is not None:
+            planned = [_within(run, 60 * budget, expected[run.network]) for run in planned]
+        failed = _run_all(planned, out, expected, progress)
+    done = [run for run in planned if run.folder not in failed]
+    return _reported(done, costs, failed, out, recipe)
+
+
+def _cost(settings: RunSettings, place: Path) -> Cost:
+    """Return what a network costs, measured again if other settings were kept beside the last measurement."""
+    asked, kept = place.with_suffix(".yaml"), place.with_suffix(".json")
+    before = asked.read_bytes() if asked.is_file() else None
+    settings.save(asked)
+    if before not in (None, asked.read_bytes()):
+        kept.unlink(missing_ok=True)
+    return measured_cost(asked, kept)
+
+
+def _run_all(
+    planned: Sequence[PlannedRun], out: Path, expected: dict[str, float], progress: ComparisonProgress
+) -> dict[str, str]:
+    """Train and measure what is not done yet; return what failed."""
+    failed: dict[str, str] = {}
+    progress.expect(sum(run.settings.training.epochs * expected[run.network] for run in planned))
+    after = 0.0
+    for number, run in enumerate(planned, start=1):
+        folder, epoch_seconds = out / run.folder, expected[run.network]
+        after += run.settings.training.epochs * epoch_seconds
+        if (folder / FILE).is_file():
+            _check_same(run, folder)
+        if not (folder / EVALUATION / NUMBERS).is_file():
+            before = progress.begin(number, run)
+            try:
+                model = train_from(
+                    run.settings,
+                    folder,
+                    resume=(folder / STATE).is_file(),
+                    quiet=True,
+                    each_epoch=partial(_show_epoch, progress, before, epoch_seconds),
+                )
+                result = evaluate(model, _opened(run.settings, "test", model), out=folder)
+            except TrainingError as error:  # the others may do better
+                failed[run.folder] = str(error)
+                progress.say(f"{run.folder} failed: {error}")
+            else:
+                main, value = next(iter(result.metrics.items()))
+                known = {metric.key: metric for metric in task_named(run.settings.task).metrics}
+                metric = metric_of(main, known)
+                progress.say(f"{run.folder}: {metric.label} {metric.text(value)}")
+        progress.reached(after)
+    return failed
+
+
+def _show_epoch(
+    progress: ComparisonProgress, before: float, epoch_seconds: float, row: dict[str, Any]
+) -> None:
+    progress.reached(before + row["epoch"] * epoch_seconds)
+
+
+def _opened(settings: RunSettings, part: Any, model: Any = None) -> Any:
+    prepared = settings.network.surface_settings if model is None else model.surface_settings()
+    return settings.source.open(settings.task, prepared, part, progress=False)
+
+
+def _within(run: PlannedRun, seconds: float, an_epoch: float) -> PlannedRun:
+    """Return the run with as many epochs as fit into a number of seconds, at least one."""
+    return replace(run, settings=with_epochs(run.settings, max(1, int(seconds / an_epoch))))
+
+
+def _check_same(run: PlannedRun, folder: Path) -> None:
+    """Raise ValueError if a folder holds a run with other settings."""
+    kept = RunSettings.assemble(run.settings.task, file=folder / FILE)
+    planned = run.settings.with_outputs(kept.network.outputs)
+    for part in ("source", "network", "training"):
+        now, then = getattr(planned, part).to_dict(), getattr(kept, part).to_dict()
+        other = [key for key in now if now[key] != then.get(key)]
+        if other:
+            raise ValueError(
+                f"{folder} was run with another {other[0]} ({then.get(other[0])!r}, now {now[other[0]]!r}); "
+                "choose another folder for --out"
+            )
+
+
+def _reported(
+    done: Sequence[PlannedRun], costs: dict[str, Cost], failed: dict[str, str], out: Path, recipe: Recipe
+) -> Comparison:
+    if not done:
+        raise ValueError(f"no run could be finished: {next(iter(failed.values()))}")
+    networks, differences = read_results(done, costs, out)
+    write_tables(networks, differences, out)
+    settings = done[0].settings
+    where = settings.source.data or "embedded creatures"
+    how = "one recipe for all" if recipe == "common" else "each network's own recipe"
+    page = write_comparison(
+        out / PAGE,
+        title=f"Comparison of networks: {settings.task}",
+        caption=f"{Path(where).name}; inputs {settings.network.features}; {how}",
+        networks=networks,
+        differences=differences,
+        failed=failed,
+        figures=out / "figures",
+    )
+    return Comparison(networks, differences, page, failed)

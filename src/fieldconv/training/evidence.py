@@ -1,0 +1,162 @@
+"""What a run looks like: shapes and points written beside its numbers, and the page that shows them."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fieldconv.networks.protocol import Network
+from fieldconv.nn import FieldConv
+from fieldconv.surface.surface import Surface
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Evaluation
+from fieldconv.training.checkpoint import load
+from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.viz.run_folder import EVALUATION, Run, read_run, worst_and_best
+from fieldconv.viz.values import known_up
+
+POINTS = 1000  # descriptors that are arranged in the plane
+
+
+def report_on(out: str | Path, model: Network, data: Any, result: Evaluation | None) -> Path | None:
+    """Write pictures and the report page of a run; a failure to draw must not fail the run."""
+    try:
+        if result is not None:
+            write_evidence(out, result, model, data)
+        return write_report(out)
+    except Exception as error:
+        warnings.warn(f"no report was written: {error!r}", stacklevel=2)
+        return None
+
+
+def write_report(run: str | Path, out: str | Path | None = None) -> Path:
+    """Write the report of a run folder; runs of older versions are described by their task."""
+    from fieldconv.viz import report_page as report
+
+    return Path(report.write_report(run, out, description=described(run)))
+
+
+def compare(runs: Sequence[str | Path], out: str | Path) -> Path:
+    """Write one page with the curves and results of several runs over each other."""
+    from fieldconv.viz import report_page as report
+
+    return Path(report.compare(runs, out, descriptions=[described(run) for run in runs]))
+
+
+def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
+    """Write the plots of runs as PNG and PDF for print."""
+    from fieldconv.viz import report_page as report
+
+    return report.write_figures(runs, folder, descriptions=[described(run) for run in runs])
+
+
+def described(run: str | Path) -> dict[str, Any] | None:
+    """Return what the numbers of a run mean, if its task is known."""
+    task = read_run(run).task
+    try:
+        return task_named(task).description() if task else None
+    except ValueError:  # a task of a package that is not installed here
+        return None
+
+
+def write_evidence(
+    out: str | Path, result: Evaluation, model: Network, data: Any, *, shapes: int = 4
+) -> None:
+    """Write what an evaluation looks like, beside its numbers: its worst and best shapes, and some points.
+
+    Parameters
+    ----------
+    out : path
+        Run folder, or folder of results.
+    result : Evaluation
+        Numbers of ``model`` on ``data``.
+    shapes : int
+        How many of the worst and best shapes to keep.
+    """
+    from fieldconv.viz.arrange import arrange, write_descriptors
+    from fieldconv.viz.values import write_shape
+
+    folder, task = Path(out) / EVALUATION, task_named(result.task)
+    run = Run(Path(out), evaluation=result.to_dict(), description=result.description)
+    chosen = worst_and_best([run.goodness(shape) for shape in run.shapes], shapes)
+    shutil.rmtree(folder / "shapes", ignore_errors=True)  # none of an earlier evaluation may stay
+    with evaluation_mode(model):
+        outputs = NetworkOutputs(model, task)
+        for k in chosen:
+            mesh, *partners = data.meshes(k)
+            plain = replace(mesh, vertex_data={}, vertex_colours=None, face_colours=None)
+            write_shape(folder / "shapes" / f"{k}.ply", plain, task.evidence(model, outputs, data, k))
+            for partner in partners:
+                partner.save(folder / "shapes" / f"{k}-model.ply")
+        points = task.picture_points(model, data, POINTS)
+    if points is not None:
+        arranged = arrange(*points)
+        if arranged is not None:
+            write_descriptors(folder, arranged, points[1])
+
+
+def write_filters(
+    run: str | Path,
+    out: str | Path | None = None,
+    *,
+    mesh: str | Path | None = None,
+    most: int = 16,
+    up: str | None = None,
+) -> Path:
+    """Write a page of a network's filters and, with a mesh, of what each block responds to on it.
+
+    Parameters
+    ----------
+    run : path
+        Run or checkpoint folder.
+    out : path, optional
+        ``filters.html`` in the run folder if left out.
+    mesh : path, optional
+        Mesh to apply the network to.
+    most : int
+        At most this many input and output channels of each convolution.
+    """
+    from fieldconv.geometry.mesh.mesh import Mesh
+    from fieldconv.viz import filter_page as filters
+
+    model = load(run)
+    found = [(_spoken(path), conv) for path, conv in model.named_modules() if isinstance(conv, FieldConv)]
+    if not found:
+        raise ValueError(f"{run} holds a {type(model).__name__}, which has no field convolutions to show")
+    loaded = Mesh.load(mesh).validate() if mesh is not None else None
+    responses = []
+    if loaded is not None:
+        surface = Surface.from_mesh(loaded, **model.surface_settings().to_dict())
+        with evaluation_mode(model):
+            responses = [
+                (name, surface.interpolate(field).numpy()) for name, field in model.responses(surface).items()
+            ]
+    return filters.write_filters(
+        out or Path(run) / "filters.html",
+        title=f"Filters of {Path(run).resolve().name}",
+        filters=[(name, conv.images()) for name, conv in found],
+        responses=responses,
+        mesh=loaded,
+        most=most,
+        up=up or (known_up(mesh) if mesh is not None else None),
+    )
+
+
+_SPOKEN = {
+    "blocks": "block",
+    "conv1": "first convolution",
+    "conv2": "second convolution",
+    "head": "",
+    "block": "ECHO block,",
+    "conv": "last convolution",
+}
+
+
+def _spoken(path: str) -> str:
+    """A module's path for people: "blocks.0.conv1" is "block 1 first convolution"."""
+    words = [str(int(word) + 1) if word.isdecimal() else _SPOKEN.get(word, word) for word in path.split(".")]
+    return " ".join(filter(None, words))

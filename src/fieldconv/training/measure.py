@@ -1,0 +1,118 @@
+"""How well a network does on a dataset, and the files that say so."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fieldconv._io import write_csv, write_json
+from fieldconv.networks.protocol import Network
+from fieldconv.surface.views import check_rotations
+from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Evaluation, Task
+from fieldconv.training.checkpoint import CONFIG, read_config, save_pretrained
+from fieldconv.training.fit import check_fit, prepared_for
+from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.training.run_progress import follow
+from fieldconv.viz.run_folder import EVALUATION, LOG, NUMBERS
+
+KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a checkpoint says of its run
+
+
+def evaluate(
+    model: Network,
+    data: Any,
+    *,
+    rotations: int = 1,
+    out: str | Path | None = None,
+    run: str | Path | None = None,
+    part: str = "test",
+    quiet: bool = True,
+) -> Evaluation:
+    """Measure a network on a dataset.
+
+    Parameters
+    ----------
+    model : Network
+    data : SurfaceDataset
+        Prepared anew if it was not prepared the way the network needs it.
+    rotations : int
+        Average over this many orientations of each shape; see `predict`.
+    out : path, optional
+        Folder to write the numbers, curves and tables to, and a report to look at.
+    run : path, optional
+        Run folder of the network, of which the report tells; if it is ``out`` itself, the results are kept
+        in its checkpoint.
+    part : "test", "train" or "all"
+        Whether the network was trained on none, all or most of these shapes; said beside the numbers.
+    quiet : bool
+        Show no progress.
+
+    Returns
+    -------
+    Evaluation
+        ``metrics`` has the numbers, ``curves`` and ``tables`` the rest.
+    """
+    check_rotations(rotations)
+    check_fit(model, data)
+    data = prepared_for(model, data)
+    task = task_named(data.task)
+    result = run_evaluation(model, data, task, rotations=rotations, quiet=quiet)
+    result.part = part
+    if out is not None:
+        from fieldconv.training.evidence import report_on
+
+        write_results(result, model, data, Path(out), Path(run or out))
+        report_on(out, model, data, result)
+        result.folder = Path(out)
+    return result
+
+
+def run_evaluation(
+    model: Network, data: Any, task: Task, *, rotations: int = 1, quiet: bool = False
+) -> Evaluation:
+    """Try the model on every example of the data, one at a time, so that no batch size changes anything."""
+    with evaluation_mode(model):
+        found = task.evaluate(
+            NetworkOutputs(model, task, rotations),
+            data,
+            follow=lambda things: follow(things, f"Evaluating {task.name}", quiet=quiet),
+        )
+    found.rotations = rotations
+    found.description = task.description()
+    return found
+
+
+def write_results(result: Evaluation, model: Network, data: Any, out: Path, run: Path) -> None:
+    """Write the numbers, curves and tables of an evaluation to ``out/evaluation``.
+
+    If ``out`` is not the run itself, it gets what a report needs to know of the run.
+    """
+    folder = out / EVALUATION
+    write_json(folder / NUMBERS, result.to_dict())
+    for name, curve in result.curves.items():
+        write_csv(folder / f"curve_{_slug(name)}.csv", ["x", "y"], curve.tolist())
+    if "confusion" in result.tables:
+        matrix = result.tables["confusion"].tolist()
+        rows = [[name, *row] for name, row in zip(result.class_names, matrix, strict=True)]
+        write_csv(folder / "confusion.csv", ["truth", *result.class_names], rows)
+    columns = list(dict.fromkeys(key for shape in result.shapes for key in shape))
+    rows = [[shape.get(column, "") for column in columns] for shape in result.shapes]
+    write_csv(folder / "shapes.csv", columns, rows)
+    known = read_config(run) if (run / CONFIG).is_file() else {}
+    if not known:  # results of a network that was never saved
+        write_json(out / CONFIG, {"task": data.task, "data": str(data.name)})
+    elif out.resolve() != run.resolve():
+        elsewhere = {key: value for key, value in known.items() if key not in ("source", "benchmark", "up")}
+        write_json(out / CONFIG, {**elsewhere, "data": str(data.name)})
+        if (run / LOG).is_file():
+            shutil.copyfile(run / LOG, out / LOG)
+    else:
+        about = {key: known[key] for key in KEPT if key in known}
+        save_pretrained(model, run, about={**about, "metrics": result.to_dict()["metrics"]})
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "_", name.lower())

@@ -1,0 +1,172 @@
+"""Learned filters as pictures on discs, and what the blocks of a network respond to on a mesh."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.viz import page
+from fieldconv.viz import panels as pan
+from fieldconv.viz.colours import complex_colours, ramp
+from fieldconv.viz.panels import Panel
+from fieldconv.viz.viewer import views
+
+# In the words of the paper: f is the filter of its field convolution, X the vector field, ε its radius.
+_CAPTION = (
+    "Each disc is one learned filter f, from one input channel (column) to one output channel (row): at z it "
+    "shows the weight f(z) that the vector X(q) of a neighbour q gets in the sum at p, if q sees p at "
+    "log_q p = z in its own frame, in which X(q) points right; the rim is at distance ε."
+)
+_LEGEND = (
+    "Hue is the phase of f(z), by which the vector is turned; strength is its magnitude, from none (grey) to "
+    "the number given with each convolution, or more."
+)
+_RESPONSES = (
+    "Length of the vectors of the strongest channels after each block, by colour; switch on the arrows for "
+    "their directions."
+)
+_ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th")
+
+
+def write_filters(
+    out: str | Path,
+    *,
+    title: str,
+    filters: Sequence[tuple[str, NDArray[Any]]],
+    responses: Sequence[tuple[str, NDArray[Any]]] = (),
+    mesh: Mesh | None = None,
+    most: int = 16,
+    up: str | None = None,
+) -> Path:
+    """Write a page of a network's filters and, with a mesh, of what its blocks respond to there.
+
+    Parameters
+    ----------
+    out : path
+        Page to write.
+    title : str
+    filters : sequence of (str, (out, in, S, S) complex)
+        Name and filter pictures of each convolution, NaN outside the disc. Row 0 is the top of a picture,
+        angle 0 points right and grows anticlockwise.
+    responses : sequence of (str, (V, C) complex)
+        Name and output of blocks at the vertices of ``mesh``, in its tangent frames.
+    mesh : Mesh, optional
+    most : int
+        At most this many input and output channels of each convolution.
+    up : "x", "y" or "z", optional
+        Axis of the mesh that points up at first; guessed if left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> pictures = np.ones((2, 3, 5, 5), dtype=complex)
+    >>> write_filters(Path(tempfile.mkdtemp()) / "f.html", title="Filters", filters=[("conv", pictures)]).name
+    'f.html'
+    """
+    if responses and mesh is None:
+        raise ValueError("responses are values at the vertices of a mesh; give the mesh, too")
+    parts = [page.heading(title, _CAPTION), _legend()]
+    if responses and mesh is not None:
+        inside = views(response_panels(mesh, responses), up=up, height="clamp(300px, 48vh, 480px)")
+        parts.append(page.section(f"Responses on {mesh.name or 'the mesh'}", inside, _RESPONSES))
+    sheets = "".join(_filter_sheet(name, np.asarray(images), most) for name, images in filters)
+    parts.append(f'<div class="sheets">{sheets}</div>')
+    return page.write(out, page.page(title, "\n".join(parts), viewer=bool(responses)))
+
+
+def response_panels(
+    mesh: Mesh, responses: Sequence[tuple[str, NDArray[Any]]], *, channels: int = 6
+) -> list[Panel]:
+    """Return one panel per block: the magnitudes of its strongest channels at the vertices, with arrows.
+
+    Parameters
+    ----------
+    responses : sequence of (str, (V, C) complex)
+    channels : int
+        At most this many, and at most eight.
+    """
+    panels = []
+    for name, values in responses:
+        field = np.asarray(values)
+        size = np.abs(field)
+        strongest = np.argsort(-size.mean(axis=0), kind="stable")[: min(channels, len(_ORDINALS))]
+        colourings = [
+            pan.Scalar(
+                name=f"{_ORDINALS[place]} channel",
+                values=size[:, channel],
+                # A few tips would leave the rest dark.
+                limits=(0.0, float(np.percentile(size[:, channel], 98)) or 1.0),
+                ramp=ramp("viridis"),
+                arrows=pan.field_arrows(mesh, field[:, channel]),
+            )
+            for place, channel in enumerate(strongest)
+        ]
+        note = f"channels {', '.join(str(c) for c in strongest)}, strongest first"
+        panels.append(Panel(mesh=mesh, title=_capital(name), note=note, colourings=colourings))
+    return panels
+
+
+def _filter_sheet(name: str, images: NDArray[Any], most: int) -> str:
+    outputs, inputs = images.shape[:2]
+    strength = np.sqrt(np.nanmean(np.abs(images) ** 2, axis=(2, 3)))
+    rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
+    columns = np.argsort(-strength.mean(axis=0), kind="stable")[:most]
+    shown = images[np.ix_(rows, columns)]
+    largest = float(np.nanpercentile(np.abs(shown), 97))  # a few peaks would pale the rest
+    caption = f"{inputs} inputs → and {outputs} outputs ↓"
+    if len(rows) < outputs or len(columns) < inputs:
+        caption += f", the strongest {len(columns)} and {len(rows)} of them"
+    picture = (
+        f'<img class="filters" alt="{len(rows)} by {len(columns)} filters of {escape(name)}" '
+        f'src="{_png(filter_sheet(shown, largest))}" style="max-width:{72 * len(columns)}px">'
+    )
+    return page.section(_capital(name), picture, f"{caption}; strongest colours at |f| = {largest:.2g}.")
+
+
+def filter_sheet(images: NDArray[Any], largest: float) -> NDArray[np.uint8]:
+    """Return a (rows, columns, 4) sheet of filter pictures: outputs downward, inputs rightward.
+
+    Parameters
+    ----------
+    images : (out, in, S, S) complex, NaN outside the disc
+    largest : float
+        Magnitude of the strongest colours.
+    """
+    outs, ins, size, _ = images.shape
+    known = ~np.isnan(images)
+    colours = complex_colours(np.where(known, images, 0), largest)
+    tiles = np.concatenate([colours, np.where(known, np.uint8(255), np.uint8(0))[..., None]], axis=-1)
+    pad = max(1, size // 12)
+    tiles = np.pad(tiles, ((0, 0), (0, 0), (pad, pad), (pad, pad), (0, 0)))
+    sheet: NDArray[np.uint8] = tiles.transpose(0, 2, 1, 3, 4)
+    return sheet.reshape(outs * (size + 2 * pad), ins * (size + 2 * pad), 4)
+
+
+def _legend(size: int = 160) -> str:
+    """A disc of all phases and magnitudes, and what they mean."""
+    y, x = np.mgrid[1 : -1 : size * 1j, -1 : 1 : size * 1j]
+    disc = np.where(np.hypot(x, y) <= 1, x + 1j * y, np.nan)[None, None]
+    alt = "phases 0, π/2, π and −π/2 to the right, up, left and down"
+    picture = f'<img alt="{alt}" src="{_png(filter_sheet(disc, 1.0))}">'
+    marks = "".join(f"<span>{mark}</span>" for mark in ("0", "π/2", "π", "−π/2"))
+    return f'<div class="wheel"><div class="dial">{picture}{marks}</div><p>{escape(_LEGEND)}</p></div>'
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _png(sheet: NDArray[np.uint8]) -> str:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(sheet, "RGBA").save(buffer, format="png", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"

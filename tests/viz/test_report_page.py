@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fieldconv.viz import compare, page, write_report
+from fieldconv.viz.report_page import write_figures
+from fieldconv.viz.run_folder import RunError, read_run, shape_panels
+from viz.browser import Browser
+from viz.runs import BENCHMARK, DESCRIPTIONS, OLD_TASKS, PARTS, TASKS, write_run
+from viz.test_viewer import LOADS, NASTY, Tags
+
+READY = (
+    "window.fieldconvPlots && fieldconvPlots.ready && "
+    "(!document.querySelector('[data-fieldconv]') || window.fieldconv && fieldconv.ready)"
+)
+
+
+def own_text(path: Path) -> str:
+    """The page without Plotly's own code and without packed numbers."""
+    html = path.read_text(encoding="utf-8").replace(page._plotly(), "")
+    return re.sub(r'"data":"[A-Za-z0-9+/=]*"', '"data":""', html)
+
+
+def plots_of(path: Path) -> list[dict[str, Any]]:
+    """What Plotly is given to draw."""
+    blocks = [json.loads(block) for block in Tags(own_text(path)).data]
+    return [block for block in blocks if "layout" in block]
+
+
+EXPECTED = {
+    "classification": ["Confusion", "predicted"],
+    "segmentation": ["79.0 %", "10 test shapes, 6,420 vertices", "mean IoU", "Descriptors", "Wrong"],
+    "correspondence": ["87.0 %", "Geodesic errors", "Template", "Feature 2"],
+    "matching": ["32.5 %", "6 test pairs", "Precision and recall", "HKS", "First right match"],
+    "regression": ["RMSE in mm", "validation RMSE in mm", "Height, predicted", "Flow"],
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_report_shows_what_the_run_has(task: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "my run", task)
+    text = own_text(write_report(run))
+    published = ["Field convolutions (paper)", "MeshWalker"] if task == "segmentation" else []
+    for part in ("Training", "training.learning_rate", "12 epochs", *EXPECTED[task], *published):
+        assert part in text
+    assert LOADS.findall(text) == []
+
+
+@pytest.mark.parametrize("task", OLD_TASKS)
+def test_reports_of_old_runs_still_work(task: str, tmp_path: Path) -> None:
+    """Version 0.1.0 wrote no descriptions: the caller may give one."""
+    run = write_run(tmp_path / "run", task, described=False)
+    text = own_text(write_report(run, description=DESCRIPTIONS[task]))
+    for part in ("Training", *EXPECTED[task]):
+        assert part in text
+    assert "<h2>Shapes</h2>" in own_text(write_report(run))
+
+
+def test_report_goes_into_the_run_folder_by_default(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "classification")
+    assert write_report(run) == run / "report.html"
+
+
+def test_names_from_files_are_escaped(tmp_path: Path) -> None:
+    safe = own_text(write_report(write_run(tmp_path / "a", "segmentation")))
+    run = write_run(tmp_path / "b", "segmentation", name=NASTY)
+    for path in (run / "config.json", run / "evaluation" / "metrics.json"):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["class_names"] = [NASTY, *PARTS[1:]]
+        content["data"] = f"human segmentation set in {NASTY}"
+        path.write_text(json.dumps(content), encoding="utf-8")
+    nasty = own_text(write_report(run))
+    assert Tags(nasty).names == Tags(safe).names
+    assert NASTY not in nasty
+
+
+@pytest.mark.parametrize(
+    "missing", ["config.json", "log.csv", "evaluation/metrics.json", "evaluation/shapes"]
+)
+def test_what_is_missing_is_left_out(missing: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    (run / missing).rename(tmp_path / "gone")
+    assert "<h2>" in own_text(write_report(run))
+
+
+def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"task": "matching"}', encoding="utf-8")
+    (tmp_path / "log.csv").write_text("epoch,loss\n", encoding="utf-8")
+    assert "has not been evaluated" in write_report(tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("config.json", "{", r"config.json cannot be read"),
+        ("config.json", "[1]", r"config.json holds no settings"),
+        ("evaluation/metrics.json", "nonsense", r"metrics.json cannot be read"),
+    ],
+)
+def test_broken_files_are_named(file: str, text: str, message: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "matching")
+    (run / file).write_text(text, encoding="utf-8")
+    with pytest.raises(RunError, match=message):
+        write_report(run)
+
+
+def test_other_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such run folder"):
+        write_report(tmp_path / "nowhere")
+    with pytest.raises(RunError, match="not a run folder"):
+        write_report(tmp_path)
+
+
+def test_worst_comes_first(tmp_path: Path) -> None:
+    """By the described number in its direction, or by the shapes' own order."""
+    correspondence = read_run(write_run(tmp_path / "a", "correspondence"))
+    small, large = ({"mean_error": error} for error in (0.1, 0.2))
+    assert sorted([small, large, {}], key=correspondence.goodness) == [{}, large, small]
+    classes = read_run(write_run(tmp_path / "b", "classification"))
+    shapes = [{"accuracy": 1.0, "order": -1}, {"accuracy": 0.0, "order": 0.5}]
+    assert [classes.goodness(shape) for shape in shapes] == [-1, 0.5]
+
+
+def test_without_a_description_shapes_are_sorted_by_their_own_metric(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "run", "segmentation", described=False))
+    assert run.rank_by == "accuracy"
+    pairs = read_run(write_run(tmp_path / "pairs", "matching", described=False))
+    assert pairs.rank_by == "average_precision"  # the first number, as no metric is a shape's own
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_shapes_show_truth_prediction_and_mistakes(tmp_path: Path, described: bool) -> None:
+    run = read_run(write_run(tmp_path / "run", "segmentation", described=described))
+    panels = shape_panels(run)
+    assert [panel.title for panel in panels] == ["shape 0", "shape 1", "shape 8", "shape 9"]
+    assert panels[0].note == "worst: accuracy 70.0 %"
+    prediction, truth, wrong = panels[0].colourings
+    assert [c.name for c in panels[0].colourings] == ["Prediction", "Truth", "Wrong"]
+    np.testing.assert_array_equal(wrong.values, prediction.values != truth.values)
+    assert truth.names == PARTS
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_features_share_their_hues(tmp_path: Path, described: bool) -> None:
+    """The same magnitude has the same hue on all shapes, so the largest of all is common."""
+    run = read_run(write_run(tmp_path / "run", "correspondence", described=described))
+    panels = shape_panels(run)
+    assert panels[0].title == "Template"
+    first, second = (next(c for c in panel.colourings if c.name == "Feature 2") for panel in panels[1:])
+    strongest = max((first, second), key=lambda c: c.limits[1])
+    assert strongest.ramp[-1].tolist() == [255, 0, 0]
+
+
+def test_pairs_stand_side_by_side(tmp_path: Path) -> None:
+    panels = shape_panels(read_run(write_run(tmp_path / "run", "matching")))
+    assert [panel.title for panel in panels] == ["shape 0", "1", "shape 5", "6"]
+    assert panels[0].note == "worst: average precision 20.0 %"
+
+
+def test_shapes_are_described_in_words(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path / "run", "classification", described=False))
+    shape = {"truth": 1, "predicted": 2, "accuracy": 0.0, "confidence": 0.5}
+    assert run.describe(shape) == "hand, predicted lower arm (50 %)"
+    assert run.describe({**shape, "predicted": 1}) == "hand (50 %)"
+    assert run.describe({**shape, "note": "as it says"}) == "as it says"
+    assert run.describe({}) == ""
+
+
+@pytest.mark.parametrize("better", ["more", "less"])
+def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    path = run / "evaluation" / "metrics.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["description"]["metrics"]["accuracy"] = {"better": better}
+    content["metrics"]["accuracy"] = 0.928  # between the two published ones
+    path.write_text(json.dumps(content), encoding="utf-8")
+    [ranking] = [p for p in plots_of(write_report(run)) if "This run" in p["data"][0].get("y", ())]
+    order = [BENCHMARK["results"][0][0], "This run", BENCHMARK["results"][1][0]]
+    assert ranking["data"][0]["y"] == (order if better == "more" else order[::-1])
+
+
+def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / f"run{k}", "regression", seed=k, epochs=3 + k) for k in range(3)]
+    errors = [read_run(run).metrics["rmse"] for run in runs]
+    html = own_text(compare(runs, tmp_path / "compare.html"))
+    marked = re.findall(r"<td class=strong>([^<]*)</td>", html)
+    assert marked == [f"{min(errors):.4g}"]
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ({"metrics": {"a": {"better": "up"}}}, "its description cannot be read .*choose 'more'"),
+        ({"metrics": [1]}, "its description cannot be read"),
+        ({"curves": 3}, "its description cannot be read"),
+    ],
+)
+def test_broken_descriptions_give_one_line(tmp_path: Path, description: object, message: str) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    path = run / "evaluation" / "metrics.json"
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "description": description}),
+        encoding="utf-8",
+    )
+    with pytest.raises(RunError, match=message) as caught:
+        read_run(run)
+    assert "\n" not in str(caught.value)
+
+
+def test_training_plots_are_sorted_by_kind(tmp_path: Path) -> None:
+    plots = plots_of(write_report(write_run(tmp_path / "run", "regression")))
+    drawn = {
+        p["layout"]["yaxis"]["title"]["text"]: [trace["name"] for trace in p["data"]]
+        for p in plots
+        if p["layout"]["xaxis"]["title"]["text"] == "epoch"
+    }
+    assert drawn == {"loss": ["loss"], "score": ["training score", "validation RMSE in mm"]}
+    steps = {p["layout"]["xaxis"]["dtick"] for p in plots if "dtick" in p["layout"]["xaxis"]}
+    assert steps == {2}  # whole epochs
+
+
+def test_comparison_overlays_runs_and_says_what_differs(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / part / "run", "matching", seed=k) for k, part in enumerate(("one", "two"))]
+    path = compare(runs, tmp_path / "compare.html")
+    html = own_text(path)
+    [curves] = [p for p in plots_of(path) if p["layout"]["yaxis"]["title"]["text"] == "precision"]
+    assert [trace["name"] for trace in curves["data"]] == ["one/run", "two/run", "HKS"]
+    assert "These runs have the same settings but for their seed." in html
+    assert LOADS.findall(html) == []
+
+
+def test_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
+    """Mean and standard deviation by hand; the group with the smaller error comes first."""
+    runs = [write_run(tmp_path / f"run{k}", "regression", seed=k, epochs=5 if k < 3 else 6) for k in range(5)]
+    errors = np.array([read_run(run).metrics["rmse"] for run in runs])
+    html = own_text(compare(runs, tmp_path / "compare.html"))
+    three, two = errors[:3], errors[3:]
+    texts = {}
+    for group in (three, two):
+        spread = np.sqrt(((group - group.mean()) ** 2).sum() / (len(group) - 1))
+        texts[group.mean()] = f"{group.mean():.4g} ± {spread:.2g}"
+    places = [html.index(texts[mean]) for mean in sorted(texts)]
+    assert places == sorted(places)
+    each = [html.rindex(f">{error:.4g}<") for error in sorted(errors)]
+    assert each == sorted(each)
+    differ = html[html.index("Settings that differ") :]
+    assert "training.epochs" in differ
+    assert "training.seed" not in differ
+    assert "network.rings" not in differ
+
+
+def test_numbers_say_how_far_they_can_be_trusted(tmp_path: Path) -> None:
+    text = own_text(write_report(write_run(tmp_path / "run", "segmentation")))
+    accuracies = 0.7 + 0.02 * np.arange(10)
+    low, high = (float(end[:-2]) / 100 for end in re.findall(r"<small>(\S+ %) to (\S+ %)</small>", text)[0])
+    half = 1.96 * accuracies.std() / np.sqrt(10)  # what a normal distribution would give
+    assert low == pytest.approx(accuracies.mean() - half, abs=0.005)
+    assert high == pytest.approx(accuracies.mean() + half, abs=0.005)
+
+
+def change(run: Path, **changes: Any) -> Path:
+    """Change an evaluation."""
+    path = run / "evaluation" / "metrics.json"
+    content = {**json.loads(path.read_text(encoding="utf-8")), **changes}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return run
+
+
+def test_few_shapes_are_called_few(tmp_path: Path) -> None:
+    run = change(write_run(tmp_path / "run", "regression"), shapes=[{"name": "a", "rmse": 3.0}])
+    text = own_text(write_report(run))
+    assert "Measured on 1 test shape: too few" in text
+    assert "<small>" not in text
+    assert "<summary>The test shape</summary>" in text
+
+
+@pytest.mark.parametrize(
+    ("part", "said", "warned"),
+    [("train", "10 training shapes", "All of these"), ("all", "10 shapes", "Most of these")],
+)
+def test_numbers_of_training_shapes_are_called_that(
+    tmp_path: Path, part: str, said: str, warned: str
+) -> None:
+    run = change(write_run(tmp_path / "run", "segmentation"), part=part)
+    text = own_text(write_report(run))
+    assert f"Measured on {said}, 6,420 vertices." in text
+    assert f"{warned} shapes were trained on: the numbers say little about new ones." in text
+
+
+def test_given_intervals_stand_below_their_numbers(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "segmentation")
+    change(run, intervals={"mean_iou": [0.512, 0.634]})
+    assert "<small>51.2 % to 63.4 %</small>" in own_text(write_report(run))
+
+
+def test_guessing_stands_beside_accuracy(tmp_path: Path) -> None:
+    confusion = np.zeros((8, 8))
+    confusion[0, 0], confusion[1, 0], confusion[1, 1] = 2, 5, 3
+    run = write_run(tmp_path / "run", "classification")
+    change(run, metrics={"accuracy": 0.5}, tables={"confusion": confusion.tolist()})
+    text = own_text(write_report(run))
+    assert "always “hand”: 80.0 %" in text
+    assert "Guessing (always answering “hand”) does at least as well: 80.0 %." in text
+    assert "Not tested, because no test shape has them: lower arm, upper arm, torso" in text
+    [matrix] = [p for p in plots_of(run / "report.html") if p["data"][0]["type"] == "heatmap"]
+    assert matrix["data"][0]["y"] == ["head", "hand"]  # no row for what was never tested
+
+
+def test_untested_parts_have_no_bar(tmp_path: Path) -> None:
+    """A part that is predicted but never true has an intersection over union of 0, which says nothing."""
+    run = write_run(tmp_path / "run", "segmentation")
+    change(run, tables={"confusion": [[0, 0], [2, 8]], "iou": [0.0, 0.8]})
+    [bars] = [p for p in plots_of(write_report(run)) if p["data"][0]["type"] == "bar"]
+    assert bars["data"][0]["y"] == ["hand"]
+    assert bars["data"][0]["marker"]["color"] == ["rgb(230,159,0)"]  # the second colour, as on the shapes
+
+
+@pytest.mark.parametrize(("baseline", "said"), [(0.4, True), (0.1, False)])
+def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: float, said: bool) -> None:
+    run = write_run(tmp_path / "run", "matching")
+    change(run, metrics={"mean_average_precision": 0.325, "hks_mean_average_precision": baseline})
+    assert ("HKS 40.0 %; this network 32.5 %" in own_text(write_report(run))) == said
+
+
+def test_comparing_one_run_is_its_report(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "matching")
+    assert "Shapes" in compare([run], tmp_path / "compare.html").read_text(encoding="utf-8")
+    with pytest.raises(RunError, match="name at least one"):
+        compare([], tmp_path / "compare.html")
+
+
+def test_figures_of_runs(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / f"run{k}", "segmentation", seed=k) for k in range(2)]
+    alone = write_figures(runs[:1], tmp_path / "alone")
+    assert {p.name for p in alone} >= {"training.pdf", "confusion.png", "iou.pdf", "descriptors.pdf"}
+    both = write_figures(runs, tmp_path / "both")
+    assert {p.name for p in both} >= {"training_loss.png", "training_validation_accuracy.pdf"}
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_report_in_a_browser(browser: Browser, tmp_path: Path, width: int) -> None:
+    browser.size(width, 900 if width > 400 else 844, phone=width < 400)
+    run = write_run(tmp_path / "run", "segmentation", name=NASTY)
+    browser.open(write_report(run), ready=READY)
+    browser.settle()
+    assert browser.errors == []
+    assert browser.requests == [(run / "report.html").as_uri()]
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run("document.querySelectorAll('.plot .main-svg').length") >= 5
+    assert browser.run("fieldconv.viewers[0].views.length") == 4
+    assert browser.run("document.querySelector('.fc-title').textContent") == f"{NASTY} 0"
+
+
+def test_report_on_paper(browser: Browser, tmp_path: Path) -> None:
+    """What is folded is open, plots fit the sheet, colours are light; and all is as before afterwards."""
+    browser.open(write_report(write_run(tmp_path / "run", "segmentation")), ready=READY)
+    browser.click(".fc-theme")
+    state = (
+        "[document.querySelectorAll('details[open]').length, document.documentElement.dataset.theme,"
+        "Math.max(...[...document.querySelectorAll('.plot .main-svg')].map(e => e.clientWidth))]"
+    )
+    closed, theme, wide = browser.run(state)
+    assert (closed, theme) == (0, "dark")
+    browser.run("window.dispatchEvent(new Event('beforeprint'))")
+    browser.settle()
+    opened, theme, narrow = browser.run(state)
+    assert (opened, theme) == (2, "light")
+    assert narrow <= 650 < wide
+    browser.run("window.dispatchEvent(new Event('afterprint'))")
+    browser.settle()
+    assert browser.run(state) == [0, "dark", wide]
+    pdf = base64.b64decode(browser.call("Page.printToPDF", printBackground=True)["data"])
+    assert pdf[:4] == b"%PDF"
+    assert 3 <= pdf.count(b"/Type /Page\n") <= 9
+    assert browser.errors == []

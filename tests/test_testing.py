@@ -222,6 +222,15 @@ def test_turned_frames_see_the_same_vectors() -> None:
     torch.testing.assert_close(in_space(turned, carried)[p, q], in_space(surface, x)[q, 0])
 
 
+def test_vertices_read_the_same_vectors_from_turned_frames() -> None:
+    """Frames at the vertices stay: what they read of a tangent vector field must stay as well."""
+    surface = Surface.from_mesh(Mesh(*shapes.icosphere(2)), samples=40)
+    x = torch.randn(40, 2, dtype=torch.complex64, generator=torch.Generator().manual_seed(0))
+    angles = torch.linspace(0, 6, 40)
+    turned = turn_frames(surface, angles)
+    torch.testing.assert_close(turned.interpolate(turn_vectors(x, angles)), surface.interpolate(x))
+
+
 def test_renumbering_is_undone_by_its_inverse() -> None:
     surface = flat_surface()
     order = torch.randperm(30)

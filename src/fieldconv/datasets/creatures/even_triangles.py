@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fieldconv._compiled import kernel
+from fieldconv._compiled import copy_into, kernel
 from fieldconv.datasets.creatures.skeleton import Array
 from fieldconv.datasets.creatures.solid import (
     Faces,
@@ -64,7 +64,7 @@ def relax(net: Net, solid: Solid, passes: int) -> None:
             if net.edge[v] < 0:
                 continue
             point, normal = net.point[v], net.normal[v]
-            old[:] = point
+            copy_into(point, old)
             before = worst(net, v)
             mx, my, mz = way_to_middle(net, v)
             point[0] += mx
@@ -74,7 +74,7 @@ def relax(net: Net, solid: Solid, passes: int) -> None:
             nx, ny, nz = project(solid, point, distance, 3, BLUR * net.size[v])
             normal[0], normal[1], normal[2] = nx, ny, nz
             if worst(net, v) < min(before, 0.25):
-                point[:] = old
+                copy_into(old, point)
                 normal[0], normal[1], normal[2] = ox, oy, oz
 
 
@@ -96,8 +96,8 @@ def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
             point, normal = net.point[v], net.normal[v]
             step = 0.25 * net.size[v]
             for _ in range(6):
-                old[:] = point
-                best[:] = point
+                copy_into(point, old)
+                copy_into(point, best)
                 ox, oy, oz = normal[0], normal[1], normal[2]
                 bx, by, bz = ox, oy, oz
                 # Two directions along the surface.
@@ -118,11 +118,11 @@ def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
                     now = worst(net, v)
                     if now > value + 1e-9:
                         value = now
-                        best[:] = point
+                        copy_into(point, best)
                         bx, by, bz = nx, ny, nz
                 if best[0] == old[0] and best[1] == old[1] and best[2] == old[2]:
                     step *= 0.5
-                point[:] = best
+                copy_into(best, point)
                 normal[0], normal[1], normal[2] = bx, by, bz
         if bad == 0:
             break

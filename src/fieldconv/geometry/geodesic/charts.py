@@ -18,6 +18,8 @@ from fieldconv.geometry.mesh.mesh import Mesh
 
 Records = NDArray[np.void]
 MANY = 500_000  # faces from which charts are not made for the frames only
+# Typed: a literal would have the kernels that it is passed to compiled once more for its value.
+ONWARD, BACKWARD = np.int64(1), np.int64(-1)
 
 CORNER = np.dtype(
     [
@@ -235,7 +237,7 @@ def _lay_fans(corners, vertices, fans, first_corner, corners_of):  # type: ignor
                 row.fan, row.turn = count, sense
                 row.edge_angle = angle if sense > 0 else angle + row.angle
                 angle += row.angle
-                corner, sense = _around(corners, corner, sense, 1)
+                corner, sense = _around(corners, corner, sense, ONWARD)
             fans[count].total, fans[count].open = angle - start, is_open
             if angle - start > (np.pi if is_open else 2 * np.pi) - (1e-9 if is_open else -1e-9):
                 here.bends = True
@@ -258,14 +260,14 @@ def _beginning(corners, seed):  # type: ignore[no-untyped-def]
 
     A closed fan has no beginning: it is ``seed`` itself.
     """
-    corner, sense = seed, 1
+    corner, sense = seed, ONWARD
     while True:
-        before, sense_before = _around(corners, corner, sense, -1)
+        before, sense_before = _around(corners, corner, sense, BACKWARD)
         if before < 0:
             return corner, sense, True
         corner, sense = before, sense_before
         if corner == seed:
-            return seed, 1, False
+            return seed, ONWARD, False
 
 
 @kernel

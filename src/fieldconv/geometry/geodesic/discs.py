@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv._compiled import kernel
+from fieldconv._compiled import copy_into, kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ class Discs:
 @kernel
 def wrapped(angle):  # type: ignore[no-untyped-def]
     """Return the same angle, or array of angles, in [−π, π]."""
-    return angle - 2 * np.pi * np.round(angle / (2 * np.pi))
+    return angle - 2 * np.pi * np.rint(angle / (2 * np.pi))
 
 
 PAIR = np.dtype(
@@ -87,7 +87,7 @@ def with_room(records, used, more):  # type: ignore[no-untyped-def]
     if used + more <= len(records):
         return records
     larger = np.empty(2 * len(records) + more, records.dtype)
-    larger[:used] = records[:used]
+    copy_into(records[:used], larger)
     return larger
 
 

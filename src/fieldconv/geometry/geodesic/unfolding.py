@@ -28,6 +28,9 @@ SLACK = 1e-11  # this part of the way from its origin, and
 NOISE = 1e-14  # this part of the way from the source, and of the edge that it crosses
 SHORTER = 1e-13  # part by which a path to a vertex must be shorter to replace another one
 LOOK_BACK = 16  # light is checked after every so many edges: has it entered a triangle for the second time?
+# Typed: a literal would have the kernels that it is passed to compiled once more for its value.
+ZERO, NO_WEDGE = np.int64(0), np.int64(-1)
+LEFT, RIGHT = np.bool_(True), np.bool_(False)
 # The most wedges that F triangles in reach may need is a + b F^1.5. Sound meshes of any size need 0.4 F^1.5.
 FREE_WEDGES, WEDGES = 1000, 2.0
 
@@ -98,12 +101,11 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
         lit[corner].distance = np.inf
     entered = np.full(len(chart.faces), -1)  # number of the last source whose light came into each triangle
     wedges, heap = np.empty(1024, WEDGE), np.empty(1024, ENTRY)
-    sheets = _most_sheets(chart.corners)
+    sheets, needles = _most_sheets(chart.corners), _narrowest_angle(chart.corners) < NARROWEST
     # The most a vertex can put on the heap: per corner two wedges in each sheet, and two vertices for each.
-    most = 4 * (sheets + 1) * max(np.diff(chart.first_corner).max(), 1)
-    needles = chart.corners.angle.min() < NARROWEST if len(chart.corners) > 0 else False
+    most = 4 * (sheets + 1) * _most_corners(chart.first_corner)
     tallies, counts = np.zeros(len(sources), TALLY), np.zeros(len(sources), np.int64)
-    pairs, count = np.empty(max(64 * len(sources), 64), PAIR), 0
+    pairs, count = np.empty(max(64 * len(sources), 64), PAIR), ZERO
     for number in range(len(sources)):
         tally = tallies[number]
         wedges, heap = _spread(
@@ -145,7 +147,7 @@ def _spread(  # type: ignore[no-untyped-def]
         # Too much light is stopped; none enters corners that are too narrow, so that vertices may be left
         # over.
         if not tally.edges_only and (tally.wedges > tally.allowed or (done and needles)):
-            heap = with_room(heap, 0, tally.seen + most)
+            heap = with_room(heap, ZERO, tally.seen + most)
             _go_along_edges(reached, seen, heap, tally)
         elif done:
             return wedges, heap
@@ -197,7 +199,7 @@ def _spread(  # type: ignore[no-untyped-def]
             edge = corners[right].facing_length
             begin, end, nearest = _lit_part(part, edge)
             if nearest <= radius and not _is_longer(
-                part, begin, end, edge, at_left, at_apex, at_right, wedge.right_x, wedge.right_y, True
+                part, begin, end, edge, at_left, at_apex, at_right, wedge.right_x, wedge.right_y, LEFT
             ):
                 _enter(corners, entered, number, wedges, heap, tally, right, left, nearest, sheets)
         if goes_right:
@@ -206,7 +208,7 @@ def _spread(  # type: ignore[no-untyped-def]
             edge = corners[left].facing_length
             begin, end, nearest = _lit_part(part, edge)
             if nearest <= radius and not _is_longer(
-                part, begin, end, edge, at_apex, at_right, at_left, wedge.left_x, wedge.left_y, False
+                part, begin, end, edge, at_apex, at_right, at_left, wedge.left_x, wedge.left_y, RIGHT
             ):
                 _enter(corners, entered, number, wedges, heap, tally, left, apex, nearest, sheets)
 
@@ -236,11 +238,11 @@ def _send_light(  # type: ignore[no-untyped-def]
             if low < SAME_ANGLE:
                 back = corners[first].edge_angle + corners[first].turn * corners[first].angle
                 _arrive(corners, vertices, reached, seen, wedges, heap, tally,
-                        root, -1, first, right_length, 0.0, back, 0.0, 0.0, radius)  # fmt: skip
+                        root, NO_WEDGE, first, right_length, 0.0, back, 0.0, 0.0, radius)  # fmt: skip
             if high > width - SAME_ANGLE:
                 back = corners[second].edge_angle
                 _arrive(corners, vertices, reached, seen, wedges, heap, tally,
-                        root, -1, second, left_length, width, back, 0.0, 0.0, radius)  # fmt: skip
+                        root, NO_WEDGE, second, left_length, width, back, 0.0, 0.0, radius)  # fmt: skip
             if high - low > NARROWEST and not tally.edges_only:
                 wedge = wedges[tally.wedges]
                 wedge.left_x, wedge.left_y = left_length * np.cos(width), left_length * np.sin(width)
@@ -562,6 +564,24 @@ def _has_crossed(wedges, item, face):  # type: ignore[no-untyped-def]
             return True
         item = wedge.parent
     return False
+
+
+@kernel
+def _most_corners(first_corner):  # type: ignore[no-untyped-def]
+    """The largest number of corners at a vertex, at least 1."""
+    most = 1
+    for vertex in range(len(first_corner) - 1):
+        most = max(most, first_corner[vertex + 1] - first_corner[vertex])
+    return most
+
+
+@kernel
+def _narrowest_angle(corners):  # type: ignore[no-untyped-def]
+    """The smallest angle of a corner."""
+    narrowest = np.inf
+    for corner in range(len(corners)):
+        narrowest = min(narrowest, corners[corner].angle)
+    return narrowest
 
 
 @kernel

@@ -14,7 +14,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import SuperLU, splu
 
-from fieldconv._compiled import kernel
+from fieldconv._compiled import copy_into, kernel
 
 Floats = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning,
     now, past = leaning[0], leaning[1]
     for step in range(first, last):
         here, new = vectors[step], vectors[step + 1]
-        new[:] = here
+        copy_into(here, new)
         _solve(start, row, entry, pivot, new)
         before = 0.0
         if step > 0:
@@ -156,16 +156,23 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning,
                 for i in range(len(here)):
                     here[i] -= one * earlier[i]
                     new[i] -= two * earlier[i]
-            here /= np.sqrt(np.dot(here, here))
+            _divide(here, np.sqrt(np.dot(here, here)))
             _subtract(np.dot(here, new), here, new)
             length = np.sqrt(np.dot(new, new))
-            now[: step + 1] = EPSILON
-            past[:step] = EPSILON
+            for other in range(step):
+                now[other] = past[other] = EPSILON
+            now[step] = EPSILON
         if not length > len(here) * EPSILON * abs(along):
             return False
         diagonal[step], beside[step] = along, length
-        new /= length
+        _divide(new, length)
     return True
+
+
+@kernel
+def _divide(x, number):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        x[i] /= number
 
 
 @kernel

@@ -244,7 +244,9 @@ def _backward(
                 tile, line, False, stop - start, width, padded, flat, here, width, 1,
                 back.ravel(), 0, padded, some.ravel(), 0, padded,
             )  # fmt: skip
-            by_features[k][start:stop] = some[:, :depth]
+            for row in range(stop - start):
+                for column in range(depth):
+                    by_features[k][start + row, column] = some[row, column]
             multiply(
                 tile, line, True, depth, stop - start, width, own.ravel(), start * depth, 1, depth,
                 flat, here, width, by_filters[k].ravel(), 0, width,

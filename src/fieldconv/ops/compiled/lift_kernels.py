@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv._compiled import blocks, kernel, run_blocks
+from fieldconv._compiled import blocks, copy_into, kernel, run_blocks
 from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
 
 CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
@@ -38,7 +38,7 @@ def _lift(first: int, last: int, tiny: Any, x: Any, y: Any, length: Any) -> None
         here = x[2 * start : 2 * stop]
         a, b = directions_real[: stop - start], directions_imag[: stop - start]
         directions(here, tiny, a, b)
-        flat[centre + 2 * start : centre + 2 * stop] = here
+        copy_into(here, flat[centre + 2 * start : centre + 2 * stop])
         for m in range(1, orders // 2 + 1):
             for side, step in ((-one, size), (one, -size)):  # on to m, and on to −m
                 at, before = centre + m * step, centre + (m - 1) * step
@@ -87,13 +87,13 @@ def _lift_backward(
         along, across = along_across[0, :count], along_across[1, :count]
         directions(x[2 * start : 2 * stop], tiny, real, imag)
         if len(by_length):
-            along[:] = by_length[start:stop]
+            copy_into(by_length[start:stop], along)
         else:
             along[:] = 0
         across[:] = 0
         for side in (one, -one):  # m = 1, 2, … from u^0 on, then m = −1, −2, … from u^2 on
-            a[:] = real
-            b[:] = imag
+            copy_into(real, a)
+            copy_into(imag, b)
             _multiply(a, b, real, imag, -side)
             for step in range(1, band_limit + 1):
                 m = step if side > 0 else -step

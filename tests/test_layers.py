@@ -26,11 +26,12 @@ ROOMS = (
     ("transforms", "testing"),
     ("ops",),
     ("nn",),
-    ("viz",),  # arrays and files in, pictures and pages out
     ("networks",),
     ("tasks",),
     ("datasets",),
     ("models",),  # networks that come with the package
+    ("runs",),  # what a run folder holds
+    ("viz",),  # arrays and runs in, pictures and pages out
     ("training",),
     ("commands",),
     ("cli",),
@@ -38,6 +39,8 @@ ROOMS = (
 DOORS = {
     ("geometry/mesh/mesh.py", "viz"): "mesh.show() and its picture in a notebook",
     ("surface/surface.py", "viz"): "surface.show() and its picture in a notebook",
+    ("tasks/base/prediction.py", "viz"): "prediction.show() and its picture in a notebook",
+    ("tasks/base/evaluation.py", "viz"): "evaluation.report() and its table in a notebook",
     ("networks/protocol.py", "tasks"): "FCNet.for_task: the presets are the task's",
     ("networks/protocol.py", "training"): "model.predict, from_pretrained, save_pretrained, push_to_hub",
 }
@@ -46,12 +49,17 @@ LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 # What a room may import besides itself, where that is less than all rooms before it.
 NARROW = {
     "geometry": {"_compiled", "_io", "_lazy", "_process"},
-    "viz": {"_compiled", "_io", "_lazy", "_process", "_duration", "geometry"},
+    "runs": {"_io", "_lazy", "tasks"},
+    "viz": {"_compiled", "_io", "_lazy", "_process", "_duration", "geometry", "tasks", "runs"},
     "nn": {"ops", "surface"},
     "labels": {"_compiled", "_io", "_lazy", "_duration", "geometry"},
 }
 # Who may not know whom.
-STRANGERS = [("datasets", "networks"), ("datasets", "viz"), ("labels", "surface")]
+STRANGERS = [("datasets", "networks"), ("labels", "surface")]
+# What runs and pictures know of tasks: what a number, values at vertices and an evaluation are.
+RESULTS = {
+    f"fieldconv.tasks.base.{name}" for name in ("evaluation", "metric", "uncertainty", "vertex_values")
+}
 
 
 def modules() -> list[Path]:
@@ -104,6 +112,15 @@ def test_imports_go_down(path: Path) -> None:
         assert other in NARROW.get(room, {other}), f"{where} imports {module}, which {room} may not know"
         assert (room, other) not in STRANGERS, f"{where} imports {module}, which {room} may not know"
         assert other != "testing", f"{where} imports {module}: product code has no use for testing tools"
+
+
+@pytest.mark.parametrize("room", ["runs", "viz"])
+def test_runs_and_pictures_know_results_but_no_task(room: str) -> None:
+    files = [path for path in modules() if path.relative_to(ROOT).parts[0] == room]
+    assert len(files) > 4
+    for path in files:
+        known = {module for module, _ in imports(path) if room_of(module) == "tasks"}
+        assert known <= RESULTS, path.name
 
 
 def test_every_door_is_used() -> None:
@@ -181,7 +198,7 @@ def test_reader_follows_a_prediction_through_each_room_once() -> None:
         "surface/parts.py": "fieldconv.geometry.geodesic.geodesic_discs",
         "networks/fcnet/network.py": "fieldconv.nn",
         "nn/field_conv.py": "fieldconv.ops",
-        "tasks/base/prediction.py": "fieldconv.viz.values",
+        "tasks/base/prediction.py": "fieldconv.tasks.base.vertex_values",
     }
     for path, goes_to in steps.items():
         assert goes_to in (ROOT / path).read_text(encoding="utf-8"), path

@@ -38,6 +38,8 @@ def test_there_are_such_namespaces() -> None:
         ("fieldconv.geometry.Mesh", {"torch", "matplotlib", "trimesh"}),
         ("fieldconv.viz.Metric('x')", {"torch", "matplotlib", "numba", "numpy"}),
         ("fieldconv.labels.Collection", {"torch", "matplotlib"}),
+        ("fieldconv.viz.VertexValues", {"torch", "matplotlib"}),
+        ("fieldconv.runs.read_run", {"torch", "matplotlib", "numba"}),
     ],
 )
 def test_names_are_loaded_on_first_use(first_use: str, unwanted: set[str]) -> None:

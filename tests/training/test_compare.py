@@ -15,13 +15,14 @@ from scipy import stats
 
 import fieldconv as fc
 from fieldconv.cli import main
+from fieldconv.runs import Compared, Run
+from fieldconv.tasks import Evaluation
 from fieldconv.training.comparison.compare_networks import Comparison
 from fieldconv.training.comparison.plan import plan_runs, with_epochs
 from fieldconv.training.comparison.progress import ComparisonProgress
 from fieldconv.training.comparison.results import differences_of
 from fieldconv.training.comparison.significance import holm, paired_test
-from fieldconv.viz.comparison_page import Compared, write_curves, write_training
-from fieldconv.viz.run_folder import Run
+from fieldconv.viz.comparison_page import write_curves, write_training
 
 SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}
 NETWORKS = ["pointnet2", "diffusionnet"]
@@ -337,15 +338,13 @@ def made_up(name: str, numbers: dict[int, list[float]]) -> Compared:
     runs = {
         seed: Run(
             Path(name),
-            evaluation={
-                "metrics": {"accuracy": float(np.mean(own))},
-                "shapes": [{"name": f"shape {k}", "accuracy": value} for k, value in enumerate(own)],
-                "curves": {
-                    name: np.stack([at, at**seed], 1).tolist(),
-                    "HKS": np.stack([at, 1 - at], 1).tolist(),
-                },
-            },
-            description={"rank_by": "accuracy"},
+            evaluation=Evaluation(
+                "segmentation",
+                {"accuracy": float(np.mean(own))},
+                [{"name": f"shape {k}", "accuracy": value} for k, value in enumerate(own)],
+                curves={name: np.stack([at, at**seed], 1), "HKS": np.stack([at, 1 - at], 1)},
+                description={"rank_by": "accuracy"},
+            ),
         )
         for seed, own in numbers.items()
     }
@@ -399,7 +398,7 @@ def test_differences_do_not_depend_on_the_order_of_shapes() -> None:
     one, other = (made_up(name, {0: own.tolist()}) for name, own in zip("ab", numbers, strict=True))
     turned = [made_up(n.name, {0: [0.0]}) for n in (one, other)]
     for network, same in zip(turned, (one, other), strict=True):
-        network.runs[0].evaluation["shapes"] = same.runs[0].evaluation["shapes"][::-1]
+        network.runs[0].evaluation.shapes = same.runs[0].evaluation.shapes[::-1]
     assert differences_of(turned) == differences_of([one, other])
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import fieldconv as fc
+from fieldconv.runs import read_run
 from fieldconv.training import RunSettings
 from fieldconv.training.evidence import write_report
-from fieldconv.viz.run_folder import read_run
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 OLD = FIXTURES / "v0.2.0"

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fieldconv.runs import RunError, read_run
 from fieldconv.viz import compare, page, write_report
 from fieldconv.viz.report_page import write_figures
-from fieldconv.viz.run_folder import RunError, read_run, shape_panels
+from fieldconv.viz.run_shapes import shape_panels
 from viz.browser import Browser
 from viz.runs import BENCHMARK, DESCRIPTIONS, OLD_TASKS, PARTS, TASKS, write_run
 from viz.test_viewer import LOADS, NASTY, Tags
@@ -57,7 +58,7 @@ def test_report_shows_what_the_run_has(task: str, tmp_path: Path) -> None:
 def test_reports_of_old_runs_still_work(task: str, tmp_path: Path) -> None:
     """Version 0.1.0 wrote no descriptions: the caller may give one."""
     run = write_run(tmp_path / "run", task, described=False)
-    text = own_text(write_report(run, description=DESCRIPTIONS[task]))
+    text = own_text(write_report(read_run(run).described(DESCRIPTIONS[task])))
     for part in ("Training", *EXPECTED[task]):
         assert part in text
     assert "<h2>Shapes</h2>" in own_text(write_report(run))

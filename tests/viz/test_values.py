@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from fieldconv.geometry import Mesh
+from fieldconv.tasks.base.vertex_values import slug
 from fieldconv.viz import VertexValues, read_shape, write_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
-from fieldconv.viz.values import colouring, read_about, slug, values_of, vertex_colours
+from fieldconv.viz.values import colouring, read_about, values_of, vertex_colours
 
 COUNT = 162
 RNG = np.random.default_rng(0)

@@ -66,10 +66,11 @@ Try next
 def _draw_demo(model: Any, test: Any, out: Path) -> Path:
     """Coloured meshes of a few test creatures, and a picture of truth and prediction."""
     from fieldconv.geometry.mesh.mesh import Mesh
+    from fieldconv.tasks.base.vertex_values import VertexValues
     from fieldconv.viz.colours import categorical
     from fieldconv.viz.panels import Panel, labels
     from fieldconv.viz.picture import write_picture
-    from fieldconv.viz.values import VertexValues, write_shape
+    from fieldconv.viz.values import write_shape
 
     palette = categorical(test.num_classes)
     panels: dict[str, list[Panel]] = {"truth": [], "prediction": []}

@@ -53,9 +53,10 @@ def print_metrics(result: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from fieldconv.viz.trust import beside, remarks
+    from fieldconv.runs.run import Run
+    from fieldconv.runs.trust import beside, remarks
 
-    run = result.as_run()
+    run = Run(evaluation=result)
     told = {key: beside(run, key) for key in result.metrics}
     table = Table("metric", "value", *(["95 % interval, guessing"] if any(told.values()) else []))
     table.columns[1].justify = "right"

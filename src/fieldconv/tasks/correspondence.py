@@ -38,7 +38,7 @@ from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.tasks.base.template_distances import template_distances
-from fieldconv.viz.values import VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
 COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing

@@ -69,8 +69,7 @@ from fieldconv.tasks.base import (
     TrainingConfig,
 )
 from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall, random_average_precision
-from fieldconv.viz.colours import alike
-from fieldconv.viz.values import VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 _PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
 _EPOCHS = 30  # the text states none
@@ -309,10 +308,14 @@ class Matching(Task):
         return Evaluation(self.name, metrics, shapes, curves=curves, guesses={next(iter(metrics)): guess})
 
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
-        """Return colours that are alike where descriptors are, on all meshes together."""
-        colours = alike([one.descriptors for one in found if one.descriptors is not None])
+        """Return the descriptors, whose colours are alike where they are, on all meshes together."""
         name = "Descriptors: alike where colours are"
-        return [[VertexValues(name=name, kind="colours", values=own)] for own in colours]
+        return [
+            []
+            if one.descriptors is None
+            else [VertexValues(name=name, kind="descriptors", values=one.descriptors)]
+            for one in found
+        ]
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
         """Return the vertex of the other mesh with the nearest descriptor."""

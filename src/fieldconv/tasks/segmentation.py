@@ -43,8 +43,8 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import Floats, accuracy, confusion, intersection_over_union, mean_iou
-from fieldconv.viz.uncertainty import majority, sum_interval
-from fieldconv.viz.values import VertexValues
+from fieldconv.tasks.base.uncertainty import majority, sum_interval
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 MOST_COLOURS = 256
 _EPOCHS = 15  # in the paper

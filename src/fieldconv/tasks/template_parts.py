@@ -11,8 +11,8 @@ from torch import Tensor
 
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import Decoded, Prediction, Task
+from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.tasks.template_points import TemplatePoints
-from fieldconv.viz.values import VertexValues
 
 
 class TemplateParts(TemplatePoints):

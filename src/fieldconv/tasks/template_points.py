@@ -39,7 +39,7 @@ from fieldconv.tasks.base import (
     Task,
     TrainingConfig,
 )
-from fieldconv.viz.values import VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 ANCHORS = 512  # places of the template that are told apart; the point is found between them
 SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer for it

@@ -27,7 +27,7 @@ from fieldconv.tasks.base import Decoded, Prediction, Task
 from fieldconv.training.fit import check_network
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.colours import position_colours
-from fieldconv.viz.values import known_up
+from fieldconv.viz.values import known_up, write_coloured
 
 Shape = Mesh | str | Path
 SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
@@ -86,6 +86,9 @@ def predict(
             about["up"] = up  # as it is known of the file
         name = name or mesh.name or "mesh"
         task.write(found, Path(out), name, descriptors=descriptors, about=about)
+        if shown := task.show(found):
+            path = Path(out) / f"{name}.ply"
+            write_coloured(path, mesh, shown, template=found.template, about=about)
         _write_also(Path(out) / f"{name}.ply", also)
     return found
 

@@ -9,15 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.networks.protocol import Network
 from fieldconv.nn import FieldConv
+from fieldconv.runs.reading import read_run
+from fieldconv.runs.run import Run, partner_file, shape_file, worst_and_best
+from fieldconv.runs.writing import write_descriptors
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation
 from fieldconv.training.checkpoint import load
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
-from fieldconv.viz.run_folder import EVALUATION, Run, read_run, worst_and_best
-from fieldconv.viz.values import known_up
+from fieldconv.viz import filter_page, report_page
+from fieldconv.viz.arrange import arrange
+from fieldconv.viz.values import known_up, write_shape
 
 POINTS = 1000  # descriptors that are arranged in the plane
 
@@ -34,33 +39,27 @@ def report_on(out: str | Path, model: Network, data: Any, result: Evaluation | N
 
 
 def write_report(run: str | Path, out: str | Path | None = None) -> Path:
-    """Write the report of a run folder; runs of older versions are described by their task."""
-    from fieldconv.viz import report_page as report
-
-    return Path(report.write_report(run, out, description=described(run)))
+    """Write the report of a run folder."""
+    return report_page.write_report(described(run), out)
 
 
 def compare(runs: Sequence[str | Path], out: str | Path) -> Path:
     """Write one page with the curves and results of several runs over each other."""
-    from fieldconv.viz import report_page as report
-
-    return Path(report.compare(runs, out, descriptions=[described(run) for run in runs]))
+    return report_page.compare([described(run) for run in runs], out)
 
 
 def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
     """Write the plots of runs as PNG and PDF for print."""
-    from fieldconv.viz import report_page as report
-
-    return report.write_figures(runs, folder, descriptions=[described(run) for run in runs])
+    return report_page.write_figures([described(run) for run in runs], folder)
 
 
-def described(run: str | Path) -> dict[str, Any] | None:
-    """Return what the numbers of a run mean, if its task is known."""
-    task = read_run(run).task
+def described(folder: str | Path) -> Run:
+    """Return a run; where its folder does not say what its numbers mean, its task does."""
+    run = read_run(folder)
     try:
-        return task_named(task).description() if task else None
+        return run.described(task_named(run.task).description()) if run.task else run
     except ValueError:  # a task of a package that is not installed here
-        return None
+        return run
 
 
 def write_evidence(
@@ -77,26 +76,23 @@ def write_evidence(
     shapes : int
         How many of the worst and best shapes to keep.
     """
-    from fieldconv.viz.arrange import arrange, write_descriptors
-    from fieldconv.viz.values import write_shape
-
-    folder, task = Path(out) / EVALUATION, task_named(result.task)
-    run = Run(Path(out), evaluation=result.to_dict(), description=result.description)
+    out, task = Path(out), task_named(result.task)
+    run = Run(evaluation=result)
     chosen = worst_and_best([run.goodness(shape) for shape in run.shapes], shapes)
-    shutil.rmtree(folder / "shapes", ignore_errors=True)  # none of an earlier evaluation may stay
+    shutil.rmtree(shape_file(out, 0).parent, ignore_errors=True)  # none of an earlier evaluation may stay
     with evaluation_mode(model):
         outputs = NetworkOutputs(model, task)
         for k in chosen:
             mesh, *partners = data.meshes(k)
             plain = replace(mesh, vertex_data={}, vertex_colours=None, face_colours=None)
-            write_shape(folder / "shapes" / f"{k}.ply", plain, task.evidence(model, outputs, data, k))
+            write_shape(shape_file(out, k), plain, task.evidence(model, outputs, data, k))
             for partner in partners:
-                partner.save(folder / "shapes" / f"{k}-model.ply")
+                partner.save(partner_file(shape_file(out, k)))
         points = task.picture_points(model, data, POINTS)
     if points is not None:
         arranged = arrange(*points)
         if arranged is not None:
-            write_descriptors(folder, arranged, points[1])
+            write_descriptors(out, arranged, points[1])
 
 
 def write_filters(
@@ -120,9 +116,6 @@ def write_filters(
     most : int
         At most this many input and output channels of each convolution.
     """
-    from fieldconv.geometry.mesh.mesh import Mesh
-    from fieldconv.viz import filter_page as filters
-
     model = load(run)
     found = [(_spoken(path), conv) for path, conv in model.named_modules() if isinstance(conv, FieldConv)]
     if not found:
@@ -135,7 +128,7 @@ def write_filters(
             responses = [
                 (name, surface.interpolate(field).numpy()) for name, field in model.responses(surface).items()
             ]
-    return filters.write_filters(
+    return filter_page.write_filters(
         out or Path(run) / "filters.html",
         title=f"Filters of {Path(run).resolve().name}",
         filters=[(name, conv.images()) for name, conv in found],

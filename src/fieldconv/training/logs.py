@@ -1,4 +1,4 @@
-"""What is written while a run goes on: a CSV row per epoch, and TensorBoard scalars."""
+"""What is written for TensorBoard while a run goes on."""
 
 from __future__ import annotations
 
@@ -9,14 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-from fieldconv._io import write_csv
-
-
-def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write the whole table anew: a resumed run leaves no row of the epochs it repeats."""
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    write_csv(path, columns, ([row.get(column, "") for column in columns] for row in rows))
 
 
 class TensorBoard:

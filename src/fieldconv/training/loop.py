@@ -14,6 +14,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from fieldconv.networks.protocol import Network
+from fieldconv.runs.writing import write_log
 from fieldconv.tasks.base import Evaluation, Task, TrainingConfig
 from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
 from fieldconv.training.checkpoint import (
@@ -26,12 +27,11 @@ from fieldconv.training.checkpoint import (
     save_pretrained,
 )
 from fieldconv.training.diagnose import TrainingError, explain
-from fieldconv.training.logs import TensorBoard, write_log
+from fieldconv.training.logs import TensorBoard
 from fieldconv.training.measure import run_evaluation
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
 from fieldconv.training.run_progress import TrainingProgress
 from fieldconv.training.temperature import calibrate
-from fieldconv.viz.run_folder import LOG
 
 TENSORBOARD = "tensorboard"
 
@@ -108,7 +108,7 @@ class Fit:
                     f"{self.out / STATE} does not fit this run ({reason}); start the run anew"
                 ) from None
             if self.fabric.is_global_zero:  # it may have been stopped between the two
-                write_log(self.out / LOG, self.history)
+                write_log(self.out, self.history)
         reshaped, damaged = config.copies_shown
         self.shapes = [
             data,
@@ -278,7 +278,7 @@ class Fit:
             best=self.best,
             config=self._settings(),
         ).save(self.out)
-        write_log(self.out / LOG, self.history)
+        write_log(self.out, self.history)
         self.fabric.barrier()
 
     def _gathered(self, rng: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
 
-from fieldconv._io import write_csv, write_json
+from fieldconv._io import write_json
 from fieldconv.networks.protocol import Network
+from fieldconv.runs.run import LOG
+from fieldconv.runs.writing import write_evaluation
 from fieldconv.surface.views import check_rotations
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Task
@@ -16,7 +17,6 @@ from fieldconv.training.checkpoint import CONFIG, read_config, save_pretrained
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.training.run_progress import follow
-from fieldconv.viz.run_folder import EVALUATION, LOG, NUMBERS
 
 KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a checkpoint says of its run
 
@@ -90,17 +90,7 @@ def write_results(result: Evaluation, model: Network, data: Any, out: Path, run:
 
     If ``out`` is not the run itself, it gets what a report needs to know of the run.
     """
-    folder = out / EVALUATION
-    write_json(folder / NUMBERS, result.to_dict())
-    for name, curve in result.curves.items():
-        write_csv(folder / f"curve_{_slug(name)}.csv", ["x", "y"], curve.tolist())
-    if "confusion" in result.tables:
-        matrix = result.tables["confusion"].tolist()
-        rows = [[name, *row] for name, row in zip(result.class_names, matrix, strict=True)]
-        write_csv(folder / "confusion.csv", ["truth", *result.class_names], rows)
-    columns = list(dict.fromkeys(key for shape in result.shapes for key in shape))
-    rows = [[shape.get(column, "") for column in columns] for shape in result.shapes]
-    write_csv(folder / "shapes.csv", columns, rows)
+    write_evaluation(out, result)
     known = read_config(run) if (run / CONFIG).is_file() else {}
     if not known:  # results of a network that was never saved
         write_json(out / CONFIG, {"task": data.task, "data": str(data.name)})
@@ -112,7 +102,3 @@ def write_results(result: Evaluation, model: Network, data: Any, out: Path, run:
     else:
         about = {key: known[key] for key in KEPT if key in known}
         save_pretrained(model, run, about={**about, "metrics": result.to_dict()["metrics"]})
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"\W+", "_", name.lower())

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from fieldconv._duration import duration
 from fieldconv.labels.parallel import EVERY, followed
 from fieldconv.tasks.base import Task
-from fieldconv.viz.metric import metric_of
+from fieldconv.tasks.base.metric import metric_of
 
 
 class TrainingProgress:

@@ -1,4 +1,4 @@
-"""Arrays and files to pictures and pages; nothing here knows a network, a task or a dataset.
+"""Arrays, files and runs to pictures and pages; nothing here knows a network, a task or a dataset.
 
 - `Panel` is a mesh with ways to colour it (`fieldconv.viz.panels` makes them from arrays);
   `write_page` shows panels on an HTML page that works offline, `write_picture` draws them as PNG.

@@ -1,8 +1,9 @@
+from fieldconv.tasks.base.metric import Metric as Metric
+from fieldconv.tasks.base.vertex_values import VertexValues as VertexValues
 from fieldconv.viz.camera import Camera as Camera
 from fieldconv.viz.colours import categorical as categorical
 from fieldconv.viz.colours import complex_colours as complex_colours
 from fieldconv.viz.colours import position_colours as position_colours
-from fieldconv.viz.metric import Metric as Metric
 from fieldconv.viz.notebook import Display as Display
 from fieldconv.viz.notebook import show_mesh as show_mesh
 from fieldconv.viz.notebook import show_panels as show_panels
@@ -15,7 +16,6 @@ from fieldconv.viz.picture import render as render
 from fieldconv.viz.picture import write_picture as write_picture
 from fieldconv.viz.report_page import compare as compare
 from fieldconv.viz.report_page import write_report as write_report
-from fieldconv.viz.values import VertexValues as VertexValues
 from fieldconv.viz.values import read_shape as read_shape
 from fieldconv.viz.values import write_shape as write_shape
 from fieldconv.viz.view_meshes import view as view

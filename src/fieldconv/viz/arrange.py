@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fieldconv._io import atomic_path
 from fieldconv._process import one_blas_thread, process_unchanged
-
-DESCRIPTORS = "descriptors.npz"
 
 
 @process_unchanged()  # importing scikit-learn sets environment variables
@@ -51,27 +46,3 @@ def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | 
         )
     arranged: NDArray[np.float32] = places.astype(np.float32)
     return arranged
-
-
-def write_descriptors(folder: str | Path, points: ArrayLike, labels: ArrayLike) -> Path:
-    """Write arranged descriptors where the report finds them.
-
-    Parameters
-    ----------
-    folder : path
-        Folder of the evaluation, ``RUN/evaluation``.
-    points : (n, 2) floats
-        From `arrange`.
-    labels : (n,) ints
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> write_descriptors(tempfile.mkdtemp(), [[0.0, 1.0]], [2]).name
-    'descriptors.npz'
-    """
-    path = Path(folder) / DESCRIPTORS
-    points, labels = np.asarray(points, dtype=np.float32), np.asarray(labels, dtype=np.int32)
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        np.savez_compressed(file, points=points, labels=labels)
-    return path

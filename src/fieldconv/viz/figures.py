@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._io import atomic_path
+from fieldconv.runs.run import epochs_of
+from fieldconv.tasks.base.metric import Metric, metric_of
 from fieldconv.viz.colours import categorical
-from fieldconv.viz.metric import Metric, metric_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -181,11 +182,6 @@ def training_curves(
             if label == "share":
                 _percent_ticks(axis.yaxis)
         return figure
-
-
-def epochs_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the epoch of each row of a log, counted from 1 where it is not logged."""
-    return columns.get("epoch", np.arange(1, 1 + max(map(len, columns.values()), default=0)))
 
 
 def split_history(

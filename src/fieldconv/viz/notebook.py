@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,10 +15,15 @@ from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.resample.coarsen import coarsened
 from fieldconv.geometry.resample.pointcloud import triangulate
+from fieldconv.runs.reading import read_run
+from fieldconv.runs.run import Run
+from fieldconv.runs.trust import beside, remarks
+from fieldconv.tasks.base.evaluation import Evaluation
+from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import page
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
-from fieldconv.viz.values import Shown, colouring
+from fieldconv.viz.values import colouring
 from fieldconv.viz.viewer import MOST_COLUMNS, views
 
 SMALL = 20_000  # vertices that an object shows of itself, so that notebooks stay small
@@ -104,15 +108,22 @@ def show_mesh(
     return show_panels([Panel(mesh=mesh, colourings=colourings)], up=up, height=height)
 
 
-def show_values(mesh: Mesh, shown: Shown, *, template: Mesh | None = None, height: int = 460) -> Display:
+def show_values(
+    mesh: Mesh,
+    values: Sequence[VertexValues],
+    *,
+    note: str = "",
+    template: Mesh | None = None,
+    height: int = 460,
+) -> Display:
     """Return a mesh with described values, such as a prediction, as something a notebook shows."""
     colourings = [
         colouring(own, mesh, template=template)
-        for own in shown.values
+        for own in values
         if own.kind != "places" or template is not None
     ]
-    panels = [Panel(mesh=mesh, note=shown.note, colourings=colourings)]
-    if template is not None and any(own.kind == "places" for own in shown.values):
+    panels = [Panel(mesh=mesh, note=note, colourings=colourings)]
+    if template is not None and any(own.kind == "places" for own in values):
         every = np.arange(len(template.vertices))
         panels.insert(
             0, Panel(mesh=template, title="Template", colourings=[pan.carried("Place", template, every)])
@@ -176,28 +187,23 @@ def own_view(mesh: Mesh) -> str:
     return show_panels([Panel(mesh=small, title=mesh.name, note=note)])._repr_html_()
 
 
-def show_report(folder: str | Path | None, evaluation: Mapping[str, Any], *, height: int = 900) -> Display:
-    """Return the report of an evaluation: that of its folder, or one of the numbers alone.
+def show_report(found: Evaluation, *, height: int = 900) -> Display:
+    """Return the report of an evaluation: that of its run folder, or one of the numbers alone."""
+    from fieldconv.viz.report_page import report
 
-    Parameters
-    ----------
-    folder : path or None
-        Folder that the evaluation was written to.
-    evaluation : mapping
-        Content of ``evaluation/metrics.json``.
-    """
-    from fieldconv._io import write_json
-    from fieldconv.viz.report_page import write_report
-    from fieldconv.viz.run_folder import EVALUATION, NUMBERS
+    run = Run(evaluation=found) if found.folder is None else read_run(found.folder)
+    return Display(report(run), height)
 
-    with tempfile.TemporaryDirectory() as made:
-        target = Path(made) / "report.html"
-        if folder is None:
-            run = Path(made) / "evaluation of"
-            write_json(run / EVALUATION / NUMBERS, dict(evaluation))
-            write_json(run / "config.json", {"task": evaluation["task"]})
-            folder = run
-        return Display(write_report(folder, target).read_text(encoding="utf-8"), height)
+
+def evaluation_table(found: Evaluation) -> str:
+    """Return the numbers of an evaluation with their intervals, and what a reader should know of them."""
+    run = Run(evaluation=found)
+    rows = {}
+    for key, value in found.metrics.items():
+        told = beside(run, key)
+        rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({told})" if told else "")
+    known = " ".join((found.measured_on(), *remarks(run)))
+    return table(rows, caption=f"{found.task.capitalize()}: {known[:1].lower()}{known[1:]}")
 
 
 def table(rows: Mapping[str, Any], caption: str = "") -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fieldconv.tasks.base.metric import Metric
 from fieldconv.viz import page
 from fieldconv.viz.colours import categorical
-from fieldconv.viz.metric import Metric
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _HALVES = [0.0, 50.0, 100.0]

@@ -1,6 +1,6 @@
 """`report.html` of a run, one page that compares several runs, and their plots for print.
 
-What is read is listed in `fieldconv.viz.run_folder`.
+What a run folder holds is listed in `fieldconv.runs.run`.
 """
 
 from __future__ import annotations
@@ -16,75 +16,75 @@ from typing import Any
 import numpy as np
 
 from fieldconv._duration import duration
-from fieldconv.viz import figures, page, plots, trust
-from fieldconv.viz.figures import epochs_of, split_history
-from fieldconv.viz.metric import Metric
+from fieldconv.runs.reading import read_run
+from fieldconv.runs.run import Run, RunError, epochs_of
+from fieldconv.runs.trust import remarks
+from fieldconv.tasks.base.evaluation import Curves
+from fieldconv.tasks.base.metric import Metric, count
+from fieldconv.viz import figures, page, plots
+from fieldconv.viz.figures import split_history
 from fieldconv.viz.page import note, section, table
-from fieldconv.viz.run_folder import CurveTexts, Run, RunError, read_run, shape_panels
-from fieldconv.viz.run_pictures import write_shape_pictures
-from fieldconv.viz.trust import count
+from fieldconv.viz.run_shapes import shape_panels, write_shape_pictures
 from fieldconv.viz.viewer import views
 
-Description = Mapping[str, Any] | None
+AnyRun = str | Path | Run
 
 # Keys of shape records that are no numbers for the table.
 _NO_COLUMNS = ("name", "note", "order")
 
 
-def write_report(run: str | Path, out: str | Path | None = None, *, description: Description = None) -> Path:
+def write_report(run: AnyRun, out: str | Path | None = None) -> Path:
     """Write a run's report: results, curves, shapes in 3-D, settings, on one page that works offline.
 
     Parameters
     ----------
-    run : path
-        Run folder.
+    run : path or Run
+        Run folder, or what was read of it.
     out : path, optional
         ``report.html`` in the run folder if left out.
-    description : dict, optional
-        How to read the evaluation of a run of version 0.1.0, whose folder does not say (`read_run`).
 
     Raises
     ------
     RunError
         If the folder is no run, or a file in it cannot be read.
     """
-    read = read_run(run, description=description)
+    read = _read(run)
+    if out is None:
+        if read.folder is None:
+            raise ValueError("this evaluation has no run folder; say where its report goes")
+        out = read.folder / "report.html"
+    return page.write(out, report(read))
+
+
+def report(run: Run) -> str:
+    """Return the page of a run."""
     parts = [
-        page.heading(
-            f"{_task_name(read)}: {read.name}", read.benchmark.name if read.benchmark else read.data
-        ),
-        _headline(read),
-        _training(read),
-        _results(read),
-        _shapes(read),
-        _every_shape(read),
-        _settings(read),
+        page.heading(f"{_task_name(run)}: {run.name}", run.benchmark.name if run.benchmark else run.data),
+        _headline(run),
+        _training(run),
+        _results(run),
+        _shapes(run),
+        _every_shape(run),
+        _settings(run),
     ]
-    title = f"{read.name}: {read.task or 'run'}"
-    html = page.page(title, "\n".join(filter(None, parts)), plotly=True)
-    return page.write(out or Path(run) / "report.html", html)
+    return page.page(f"{run.name}: {run.task or 'run'}", "\n".join(filter(None, parts)), plotly=True)
 
 
-def compare(
-    runs: Sequence[str | Path], out: str | Path, *, descriptions: Sequence[Description] | None = None
-) -> Path:
+def compare(runs: Sequence[AnyRun], out: str | Path) -> Path:
     """Write one page with the curves and results of several runs over each other.
 
     Parameters
     ----------
-    runs : sequence of paths
-        Run folders.
+    runs : sequence of paths or Runs
+        Run folders, or what was read of them.
     out : path
         Page to write.
-    descriptions : sequence of dict, optional
-        For each run how to read its evaluation, if its folder does not say (`read_run`).
     """
     if not runs:
         raise RunError("no run to report; name at least one run folder")
-    given = descriptions or [None] * len(runs)
     if len(runs) == 1:
-        return write_report(runs[0], out, description=given[0])
-    names = _read_all(runs, given)
+        return write_report(runs[0], out)
+    names = _read_all(runs)
     groups = _same_but_seed(names)
     parts = [
         page.heading(f"Comparison of {len(names)} runs", ", ".join(names)),
@@ -97,18 +97,13 @@ def compare(
     return page.write(out, html)
 
 
-def write_figures(
-    runs: Sequence[str | Path],
-    folder: str | Path,
-    *,
-    descriptions: Sequence[Description] | None = None,
-) -> list[Path]:
+def write_figures(runs: Sequence[AnyRun], folder: str | Path) -> list[Path]:
     """Write the plots of one run, or of several over each other, as PNG and PDF for print.
 
     Of a single run also pictures of its worst and best test shapes, as PNG. Parameters are those of
     `compare`; ``folder`` is where the files go. Return them.
     """
-    names = _read_all(runs, descriptions or [None] * len(runs))
+    names = _read_all(runs)
     made: dict[str, Any] = {}
     if len(names) == 1:
         [run] = names.values()
@@ -152,7 +147,7 @@ def _headline(run: Run) -> str:
         return note("This run has not been evaluated: there are no results on test shapes yet.")
     main, *_ = run.metrics
     cards = "".join(_card(run, key, main=key == main) for key in run.metrics)
-    notes = "".join(note(text) for text in trust.remarks(run))
+    notes = "".join(note(text) for text in remarks(run))
     return section("Results", f'<div class="cards">{cards}</div>{notes}{_published(run)}', _measured_on(run))
 
 
@@ -171,7 +166,7 @@ def _card(run: Run, key: str, *, main: bool) -> str:
 
 def _measured_on(run: Run) -> str:
     """Say how much was tested, and what the intervals are."""
-    told = trust.measured_on(run)
+    told = run.evaluation.measured_on()
     below = []
     if any(run.interval(key) is not None for key in run.metrics):
         below.append("its 95 % interval over shapes like these")
@@ -250,18 +245,20 @@ def _every_shape(run: Run) -> str:
         rows = [[str(shape.get("name")), run.describe(shape)] for shape in shapes]
     else:
         given = {key: value for shape in shapes for key, value in shape.items() if key not in _NO_COLUMNS}
-        keys = [key for key, value in given.items() if not isinstance(value, list | dict)]
+        keys = [
+            key for key, value in given.items() if not isinstance(value, list | tuple | dict | np.ndarray)
+        ]
         header = ["shape", *(run.metric(key).label for key in keys)]
         rows = [
             [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
         ]
-    one, several = f"The {trust.unit(run)}", f"All {count(len(shapes), trust.unit(run))}, worst first"
+    one, several = f"The {run.evaluation.unit}", f"All {count(len(shapes), run.evaluation.unit)}, worst first"
     return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 
 def _cell(run: Run, key: str, value: Any) -> str:
-    if value is None or isinstance(value, float):
-        return run.metric(key).text(value)
+    if value is None or isinstance(value, float | np.floating):
+        return run.metric(key).text(None if value is None else float(value))
     return str(value)
 
 
@@ -275,9 +272,13 @@ def _settings(run: Run) -> str:
 # --- several runs
 
 
-def _read_all(runs: Sequence[str | Path], descriptions: Sequence[Description]) -> dict[str, Run]:
+def _read(run: AnyRun) -> Run:
+    return run if isinstance(run, Run) else read_run(run)
+
+
+def _read_all(runs: Sequence[AnyRun]) -> dict[str, Run]:
     """Read runs, by names that tell them apart."""
-    read = [read_run(run, description=own) for run, own in zip(runs, descriptions, strict=True)]
+    read = [_read(run) for run in runs]
     return dict(zip(_distinct(read), read, strict=True))
 
 
@@ -326,7 +327,7 @@ def _metrics_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
 
 def _told_of_all(runs: Mapping[str, Run]) -> list[str]:
     """Return on how much the runs were measured, and what readers should know of their numbers, once each."""
-    amounts = {name: trust.measured_on(run) for name, run in runs.items() if run.shapes}
+    amounts = {name: run.evaluation.measured_on() for name, run in runs.items() if run.shapes}
     if len(set(amounts.values())) == 1:
         first, *_ = amounts.values()
         told = [first.replace("Measured on", "Each measured on", 1)]
@@ -343,7 +344,7 @@ def _told_of_all(runs: Mapping[str, Run]) -> list[str]:
     told += sorted(guesses)
     said: dict[str, list[str]] = {}
     for name, run in runs.items():
-        for text in trust.remarks(run, guessing=False):
+        for text in remarks(run, guessing=False):
             said.setdefault(text, []).append(name)
     for text, names in said.items():
         told.append(text if len(names) == len(runs) else f"{', '.join(names)}: {text[0].lower()}{text[1:]}")
@@ -429,10 +430,10 @@ def _differences(groups: Sequence[Mapping[str, Run]]) -> str:
     return section("Settings that differ", inside)
 
 
-def _curves(runs: Mapping[str, Run]) -> dict[CurveTexts, dict[str, Any]]:
+def _curves(runs: Mapping[str, Run]) -> dict[Curves, dict[str, Any]]:
     """Return the curves of runs by what they show; of several runs each baseline, the same in all, once."""
-    found: dict[CurveTexts, dict[str, Any]] = {}
-    others: dict[CurveTexts, dict[str, Any]] = {}
+    found: dict[Curves, dict[str, Any]] = {}
+    others: dict[Curves, dict[str, Any]] = {}
     for name, run in runs.items():
         for place, (curve, rows) in enumerate(run.curves.items()):
             if place == 0:
@@ -464,7 +465,9 @@ def _distinct(runs: Sequence[Run]) -> list[str]:
     """Return names of the runs; folders of the same name are told apart by what is above them."""
     own = [run.name for run in runs]
     names = [
-        f"{run.folder.resolve().parent.name}/{run.name}" if own.count(run.name) > 1 else run.name
+        f"{run.folder.resolve().parent.name}/{run.name}"
+        if run.folder and own.count(run.name) > 1
+        else run.name
         for run in runs
     ]
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
@@ -474,7 +477,7 @@ def _distinct(runs: Sequence[Run]) -> list[str]:
 
 
 def _curve_section(
-    texts: CurveTexts, curves: Mapping[str, Any], colour_of: Mapping[str, int] | None = None
+    texts: Curves, curves: Mapping[str, Any], colour_of: Mapping[str, int] | None = None
 ) -> str:
     """A plot of curves; those of runs in the colours of their group, baselines in further ones."""
     pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}

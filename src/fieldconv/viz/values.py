@@ -1,4 +1,4 @@
-"""Values at the vertices of a mesh: what they are, how they are coloured, how they are kept in files.
+"""Values at the vertices of a mesh: how they are coloured, how they are kept in files.
 
 A shape is kept as a PLY file with one property (or several) for each kind of value, and a JSON file of the
 same name beside it, which says what the properties are::
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from fieldconv._io import atomic_path
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.shapefile import load_shape
+from fieldconv.tasks.base.vertex_values import Kind, VertexValues
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
-
-Kind = Literal["labels", "scalar", "error", "places", "field", "colours"]
 
 FORMAT = "fieldconv shape"
 MOST_CLASSES = 256  # nobody can tell more of them apart: whole numbers above are shown as numbers
@@ -39,98 +38,12 @@ _NO_VALUE = 128  # grey
 _COMPLEX, _SPACE, _CHANNELS = ("re", "im"), ("x", "y", "z"), ("red", "green", "blue")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class VertexValues:
-    """One kind of value at every vertex of a mesh.
-
-    Parameters
-    ----------
-    name : str
-        What the values are, for people, e.g. "Prediction".
-    kind : str
-        ``"labels"``: (V,) int, a class; −1 means none.
-        ``"scalar"``: (V,) float, a number; NaN means none.
-        ``"error"``: (V,) float, a number shown from grey to red; NaN means none.
-        ``"places"``: (V,) int, a vertex of a template mesh, coloured by its position there; −1 means none.
-        ``"field"``: vectors: (V,) complex in the tangent frames, (V, 3) in space, or (V,) lengths alone.
-        ``"colours"``: (V, 3) uint8.
-    values : array
-        One row per vertex, as the kind says.
-    key : str
-        Short name in files; made from the name if empty.
-    limits : (float, float), optional
-        Numbers at the ends of the colour scale; those that occur if left out.
-    class_names : tuple of str
-        Names of the classes of ``"labels"``.
-
-    Examples
-    --------
-    >>> VertexValues(name="Wall shear stress", kind="scalar", values=np.zeros(4)).key
-    'wall_shear_stress'
-    """
-
-    name: str
-    kind: Kind
-    values: NDArray[Any]
-    key: str = ""
-    limits: tuple[float, float] | None = None
-    class_names: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ValueError(
-                f"{self.name!r} is of kind {self.kind!r}; choose one of {', '.join(get_args(Kind))}"
-            )
-        values = np.asarray(self.values)
-        columns = values.shape[1] if values.ndim == 2 else None
-        whole = np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
-        fits = {
-            "labels": columns is None and whole,
-            "places": columns is None and whole,
-            "field": columns == 3 or columns is None,
-            "colours": columns == 3 and values.dtype == np.uint8,
-        }.get(self.kind, columns is None and not np.iscomplexobj(values))
-        if not fits or values.ndim not in (1, 2):
-            raise ValueError(
-                f"{self.name!r} has values of shape {values.shape} and type {values.dtype}; "
-                f"{self.kind} are {_EXPECTED[self.kind]}"
-            )
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "key", self.key or slug(self.name))
-        object.__setattr__(self, "class_names", tuple(str(name) for name in self.class_names))
-        if self.limits is not None:
-            low, high = self.limits
-            object.__setattr__(self, "limits", (float(low), float(high)))
-
-
-_EXPECTED = {
-    "labels": "(V,) whole numbers",
-    "scalar": "(V,) real numbers",
-    "error": "(V,) real numbers",
-    "places": "(V,) whole numbers",
-    "field": "(V,) complex or (V, 3) real numbers",
-    "colours": "(V, 3) bytes",
-}
-
-
 @dataclass
 class Shown:
     """What is shown of one mesh: values to colour it by, and a note above it."""
 
     values: list[VertexValues] = field(default_factory=list)
     note: str = ""
-
-
-def slug(name: str) -> str:
-    """Return a name as one plain word for files.
-
-    Examples
-    --------
-    >>> slug("Wall shear stress (Pa)"), slug("Größe")
-    ('wall_shear_stress_pa', 'grosse')
-    """
-    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or "values"
 
 
 def colouring(
@@ -177,6 +90,33 @@ def colouring(
             return pan.field(values.name, given, largest=top, largest_of_all=largest, arrows=arrows)
         case "colours":
             return pan.Colours(name=values.name, values=given)
+        case "descriptors":
+            return pan.Colours(name=values.name, values=col.alike([given])[0])
+
+
+def coloured_alike(shown: Sequence[Shown]) -> list[Shown]:
+    """Return what is shown of several meshes with colours for descriptors that all meshes share.
+
+    Examples
+    --------
+    >>> rows = [[0.0, 1.0], [2.0, 0.0]]
+    >>> both = [VertexValues(name="Network", kind="descriptors", values=own) for own in (rows, rows[::-1])]
+    >>> one, other = (shown.values[0].values for shown in coloured_alike([Shown([own]) for own in both]))
+    >>> bool((one == other[::-1]).all())
+    True
+    """
+    every = [own.values for one in shown for own in one.values if own.kind == "descriptors"]
+    colours = iter(col.alike(every) if every else ())
+    return [
+        replace(
+            one,
+            values=[
+                replace(own, kind="colours", values=next(colours)) if own.kind == "descriptors" else own
+                for own in one.values
+            ],
+        )
+        for one in shown
+    ]
 
 
 def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> NDArray[np.uint8]:
@@ -191,6 +131,8 @@ def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> NDA
     given = values.values
     if values.kind == "colours":
         return given.copy()
+    if values.kind == "descriptors":
+        return col.alike([given])[0]
     if values.kind == "labels":
         palette = col.categorical(max(len(values.class_names), int(given.max(initial=-1)) + 1, 1))
         return np.where((given >= 0)[:, None], palette[np.maximum(given, 0)], np.uint8(_NO_VALUE))
@@ -215,6 +157,26 @@ def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> NDA
 
 
 # --- files
+
+
+def write_coloured(
+    path: str | Path,
+    mesh: Mesh,
+    values: Sequence[VertexValues],
+    *,
+    template: Mesh | None = None,
+    about: Mapping[str, str] | None = None,
+) -> None:
+    """Write a mesh as `write_shape` does, with colours of the first of the values.
+
+    Parameters
+    ----------
+    template : Mesh, optional
+        Mesh that ``"places"`` refer to.
+    """
+    colours = vertex_colours(values[0], template=template)
+    coloured = Mesh(mesh.vertices, mesh.faces, vertex_colours=colours, vertex_data=dict(mesh.vertex_data))
+    write_shape(path, coloured, values, about=about)
 
 
 def write_shape(
@@ -403,6 +365,8 @@ def _split(values: VertexValues) -> dict[str, NDArray[Any]]:
     given = values.values
     if np.iscomplexobj(given):
         parts = zip(_COMPLEX, (given.real, given.imag), strict=True)
+    elif values.kind == "descriptors":
+        parts = zip(map(str, range(given.shape[1])), given.T, strict=True)
     elif given.ndim == 2:
         parts = zip(_CHANNELS if values.kind == "colours" else _SPACE, given.T, strict=True)
     else:
@@ -414,6 +378,9 @@ def _join(kind: str, key: str, data: dict[str, NDArray[Any]]) -> NDArray[Any]:
     """Return the values of a key, whose columns are taken out of the data."""
     if kind == "colours":
         return np.stack([data.pop(f"{key}_{part}") for part in _CHANNELS], axis=1).astype(np.uint8)
+    if kind == "descriptors":
+        names = takewhile(data.__contains__, (f"{key}_{place}" for place in count()))
+        return np.stack([data.pop(name) for name in list(names)], axis=1)
     if kind == "field" and key not in data and f"{key}_re" in data:
         return data.pop(f"{key}_re") + 1j * data.pop(f"{key}_im")
     if kind == "field" and key not in data:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
-from fieldconv.viz.values import MOST_CLASSES, Shown, VertexValues, colouring, read_about, read_shape
+from fieldconv.viz.values import MOST_CLASSES, Shown, coloured_alike, colouring, read_about, read_shape
 from fieldconv.viz.viewer import write_page
 
 Files = Path | Sequence[Path] | None
@@ -93,7 +94,8 @@ def view(
             raise ValueError("these meshes are matched with a template; leave out --map")
         kept = [Shown(values, _note(path)) for path, (_, values) in zip(meshes, read, strict=True)]
         files = {"labels": labels, "scalar": scalar, "error": error, "field": field, "map": map}
-        panels = _panels(loaded, files, list(shown or (Shown() for _ in meshes)), kept, template)
+        given = coloured_alike(shown) if shown else [Shown() for _ in meshes]
+        panels = _panels(loaded, files, given, kept, template)
         caption = ""
     names = list(dict.fromkeys(mesh.name for mesh in loaded))
     title = ", ".join(names) if len(names) <= MOST_NAMES else f"{len(loaded)} shapes"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from fieldconv.viz.uncertainty import sum_interval
+from fieldconv.tasks.base.uncertainty import sum_interval
 
 BINS = 15
 LIMITS = (0.05, 20.0)  # of temperatures: where everything is right, none would be low enough

@@ -1,17 +1,22 @@
-"""How well a network does on a test set, and what its numbers mean."""
+"""How well a network does on a test set: numbers, and what they mean."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv.tasks.base.metric import count
+from fieldconv.tasks.base.uncertainty import FEWEST
+
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
-    from fieldconv.viz.run_folder import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +34,9 @@ class Curves:
         What the diagonal y = x means, if it is to be drawn.
     """
 
-    title: str
-    x: str
-    y: str
+    title: str = "Curves"
+    x: str = ""
+    y: str = ""
     percent: bool = False
     percent_x: bool = False
     diagonal: str = ""
@@ -40,6 +45,16 @@ class Curves:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Curves:
+        """Return the curves that `to_dict` described; what is missing has its default."""
+        return cls(**{own.name: values[own.name] for own in fields(cls) if own.name in values})
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Arguments about the axes, for `lines` of plots and of figures."""
+        return {name: getattr(self, name) for name in ("x", "y", "percent", "percent_x", "diagonal")}
 
 
 @dataclass
@@ -94,31 +109,37 @@ class Evaluation:
         """
         from fieldconv.viz.notebook import show_report
 
-        return show_report(self.folder, self.to_dict(), height=height)
+        return show_report(self, height=height)
 
     def _repr_html_(self) -> str:
-        from fieldconv.viz.notebook import table
-        from fieldconv.viz.trust import beside, remarks
+        from fieldconv.viz.notebook import evaluation_table
 
-        run = self.as_run()
-        rows = {}
-        for key, value in self.metrics.items():
-            told = beside(run, key)
-            rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({told})" if told else "")
-        known = " ".join((self.measured_on(), *remarks(run)))
-        return table(rows, caption=f"{self.task.capitalize()}: {known[0].lower()}{known[1:]}")
+        return evaluation_table(self)
 
-    def as_run(self) -> Run:
-        """Return the evaluation as reports read it from a run's folder."""
-        from fieldconv.viz.run_folder import Run
+    @property
+    def unit(self) -> str:
+        """What was measured: shapes, or pairs of them, whose names have an arrow between."""
+        what = "pair" if all(" → " in str(shape.get("name")) for shape in self.shapes) else "shape"
+        return {"test": "test ", "train": "training "}.get(self.part, "") + what
 
-        return Run(self.folder or Path(), evaluation=self.to_dict(), description=self.description)
+    def vertex_count(self) -> int | None:
+        """Return how many vertices were tested, if it is known."""
+        numbers = [shape.get("vertices") for shape in self.shapes]
+        known = [int(number) for number in numbers if is_number(number)]
+        if numbers and len(known) == len(numbers):
+            return sum(known)
+        counts = self.tables.get("confusion")
+        total = 0 if counts is None else round(float(counts.sum()))
+        return total if total > len(self.shapes) else None  # else it counts shapes
 
     def measured_on(self) -> str:
         """Return on how much the numbers were measured, and whether that is too little to trust them."""
-        from fieldconv.viz.trust import measured_on
-
-        return measured_on(self.as_run())
+        if not self.shapes:
+            return ""
+        vertices = self.vertex_count()
+        amount = count(len(self.shapes), self.unit) + (f", {count(vertices, 'vertex')}" if vertices else "")
+        few = len(self.shapes) < FEWEST
+        return f"Measured on {amount}" + (": too few to say how far to trust it." if few else ".")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; NaN as None."""
@@ -135,6 +156,49 @@ class Evaluation:
             "curves": {key: _plain(value) for key, value in self.curves.items()},
             "shapes": [{key: _plain(value) for key, value in shape.items()} for shape in self.shapes],
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Evaluation:
+        """Return the evaluation that `to_dict` described; what is missing is empty.
+
+        Examples
+        --------
+        >>> found = Evaluation("segmentation", {"accuracy": 0.5}, [], {"iou": np.array([0.5, np.nan])})
+        >>> Evaluation.from_dict(found.to_dict()).tables["iou"].tolist()
+        [0.5, nan]
+        """
+        of = {key: content.get(key) or {} for key in ("metrics", "tables", "curves", "guesses", "intervals")}
+        return cls(
+            str(content.get("task") or ""),
+            {key: float(value) for key, value in of["metrics"].items() if value is not None},
+            [dict(shape) for shape in content.get("shapes") or ()],
+            {key: np.array(rows, dtype=np.float64) for key, rows in of["tables"].items() if rows is not None},
+            {
+                str(name): np.array(rows, dtype=np.float64).reshape(-1, 2)
+                for name, rows in of["curves"].items()
+            },
+            {
+                key: (str(how), float(value))
+                for key, (how, value) in of["guesses"].items()
+                if value is not None
+            },
+            {key: (float(low), float(high)) for key, (low, high) in of["intervals"].items()},
+            tuple(str(name) for name in content.get("class_names") or ()),
+            str(content.get("part") or "test"),
+            int(content.get("rotations") or 1),
+            dict(content.get("description") or {}),
+        )
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number.
+
+    Examples
+    --------
+    >>> [is_number(value) for value in (1, np.float32(0.5), float("nan"), True, "1", None)]
+    [True, True, False, False, False, False]
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _plain(value: Any) -> Any:

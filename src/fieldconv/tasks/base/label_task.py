@@ -14,10 +14,10 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.evaluation import Curves
+from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, Task
-from fieldconv.viz.metric import Metric
 
 CALIBRATION = Metric("calibration_error", "calibration error", "less")
 """How far confidence and share of right answers are apart, on average."""

@@ -1,8 +1,8 @@
-"""What a network says about one mesh, and the files it is written to."""
+"""What a network says about one mesh, and the arrays and tables it is written to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.oddities import Oddities
-from fieldconv.viz.values import Kind, Shown, VertexValues, vertex_colours, write_shape
+from fieldconv.tasks.base.vertex_values import Kind, VertexValues
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
@@ -125,7 +125,7 @@ class Prediction:
         if self.labels is not None and self.labels.ndim == 0:
             name = self.name_of(int(self.labels)) or str(int(self.labels))
             note = name if self.confidence is None else f"{name}, {100 * float(self.confidence):.0f} % sure"
-        return show_values(self.mesh, Shown(self.values_shown(), note), template=self.template, height=height)
+        return show_values(self.mesh, self.values_shown(), note=note, template=self.template, height=height)
 
     def _repr_html_(self) -> str:
         from fieldconv.viz.notebook import SMALL, table
@@ -147,20 +147,17 @@ def write_prediction(
     name: str,
     *,
     descriptors: bool = True,
-    about: Mapping[str, str] | None = None,
 ) -> None:
-    """Write what was found about a mesh: arrays, a table of its vertices, and a coloured mesh.
+    """Write what was found about a mesh: arrays, and a table of its vertices.
 
     Parameters
     ----------
     found : Prediction
     shown : sequence of VertexValues
-        What the mesh carries; it is coloured by the first.
+        Columns of the table.
     folder, name : path, str
-        Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.ply``, ``.probabilities.npy`` and
+        Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.probabilities.npy`` and
         ``.descriptors.npy``, as far as there is something to write.
-    about : mapping of str to str, optional
-        Texts for pages that show the mesh: the run, a note, the axis that points up.
     """
     folder = Path(folder)
     if descriptors and found.descriptors is not None:
@@ -176,11 +173,6 @@ def write_prediction(
         write_array(folder / f"{name}.npy", found.values)
     if shown:
         _write_table(found, shown, folder / f"{name}.csv")
-        colours = vertex_colours(shown[0], template=found.template)
-        mesh = Mesh(
-            found.mesh.vertices, found.mesh.faces, name, colours, vertex_data=dict(found.mesh.vertex_data)
-        )
-        write_shape(folder / f"{name}.ply", mesh, shown, about=about)
 
 
 def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -> None:

@@ -23,10 +23,10 @@ from fieldconv.labels.own_folder import OwnFolder, read_values
 from fieldconv.networks.protocol import PER_SHAPE, Head, Network, NetworkConfig
 from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
+from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
 from fieldconv.tasks.base.recipe import MODERN, SAMPLED, TRIAL, Preset, TrainingConfig
-from fieldconv.viz.metric import Metric
-from fieldconv.viz.values import Kind, VertexValues
+from fieldconv.tasks.base.vertex_values import Kind, VertexValues
 
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
@@ -396,8 +396,11 @@ class Task:
         descriptors: bool = True,
         about: Mapping[str, str] | None = None,
     ) -> None:
-        """Write the files of a prediction; ``about`` says for pages where it comes from."""
-        write_prediction(found, self.show(found), folder, name, descriptors=descriptors, about=about)
+        """Write arrays and tables of a prediction; the mesh, coloured as `show` says, is written beside them.
+
+        ``about`` says where the prediction comes from, for a task that writes pages or meshes of its own.
+        """
+        write_prediction(found, self.show(found), folder, name, descriptors=descriptors)
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
         """Return (V,) the vertex of the other mesh at each vertex of the first."""

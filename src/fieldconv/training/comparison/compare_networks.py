@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
+from fieldconv.runs.compared import Compared, Difference
+from fieldconv.runs.run import EVALUATION, NUMBERS
 from fieldconv.tasks import task_named
+from fieldconv.tasks.base.metric import metric_of
 from fieldconv.training.batches import steps_per_epoch
 from fieldconv.training.checkpoint import STATE
 from fieldconv.training.comparison.cost import Cost, measured_cost
@@ -20,9 +23,7 @@ from fieldconv.training.diagnose import TrainingError
 from fieldconv.training.measure import evaluate
 from fieldconv.training.run import train_from
 from fieldconv.training.settings import FILE, RunSettings
-from fieldconv.viz.comparison_page import Compared, Difference, write_comparison
-from fieldconv.viz.metric import metric_of
-from fieldconv.viz.run_folder import EVALUATION, NUMBERS
+from fieldconv.viz.comparison_page import write_comparison
 
 EMBEDDED_TASK = "segmentation"
 COSTS, PAGE = "costs", "report.html"

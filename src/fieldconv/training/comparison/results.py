@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from fieldconv._io import write_csv
+from fieldconv.runs.compared import Compared, Difference
+from fieldconv.runs.reading import read_run
 from fieldconv.training.comparison.cost import Cost
 from fieldconv.training.comparison.plan import PlannedRun
 from fieldconv.training.comparison.significance import holm, paired_test
-from fieldconv.viz.comparison_page import Compared, Difference
-from fieldconv.viz.run_folder import read_run
 
 
 def read_results(

@@ -154,3 +154,15 @@ def metric_of(key: str, known: Mapping[str, Metric] = {}) -> Metric:
     if key.endswith(_NEITHER_IS_BETTER):
         return Metric(key, better=None, style="plain")
     return Metric(key)
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things, in the singular where there is one.
+
+    Examples
+    --------
+    >>> count(1, "epoch"), count(1200, "shape"), count(3, "vertex")
+    ('1 epoch', '1,200 shapes', '3 vertices')
+    """
+    several = "vertices" if what == "vertex" else f"{what}s"
+    return f"{number:,} {what if number == 1 else several}"

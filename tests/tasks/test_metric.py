@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldconv.tasks.base.metric import metric_of
 from fieldconv.viz import Metric
-from fieldconv.viz.metric import metric_of
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fieldconv.viz.run_folder import read_run, shape_panels
-from fieldconv.viz.run_pictures import coloured_by, write_shape_pictures
+from fieldconv.runs import read_run
+from fieldconv.viz.run_shapes import coloured_by, shape_panels, write_shape_pictures
 from tests.viz.runs import write_run
 
 

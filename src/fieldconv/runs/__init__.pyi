@@ -1,0 +1,11 @@
+from fieldconv.runs.compared import Compared as Compared
+from fieldconv.runs.compared import Difference as Difference
+from fieldconv.runs.reading import read_run as read_run
+from fieldconv.runs.run import Benchmark as Benchmark
+from fieldconv.runs.run import Run as Run
+from fieldconv.runs.run import RunError as RunError
+from fieldconv.runs.trust import beside as beside
+from fieldconv.runs.trust import remarks as remarks
+from fieldconv.runs.writing import write_descriptors as write_descriptors
+from fieldconv.runs.writing import write_evaluation as write_evaluation
+from fieldconv.runs.writing import write_log as write_log

@@ -1,0 +1,344 @@
+"""What a run folder holds; whatever is missing is left out of its report.
+
+``config.json``
+    Settings as nested JSON, shown as they are. ``task`` and ``data`` (or ``dataset``) name what was learnt
+    and measured; ``up`` is the axis along which the shapes stand ("x", "y" or "z"); ``benchmark`` holds
+    published results: ``{"name", "metric", "source", "results": [[method, value], …]}``.
+``log.csv`` (or ``metrics.csv``)
+    One row per epoch under a line of names. ``epoch`` is the x axis.
+``evaluation/metrics.json``
+    ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion`` and ``iou`` are drawn), ``curves``
+    (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``intervals``
+    (metric to its 95 % interval, unless it is a mean over shapes), ``part`` (see `Run.part`), ``shapes``
+    (``name`` and own numbers of each test shape; ``note``: a text about it; ``order``: a number that is
+    larger for better results) and ``description``: how to read all that, see `Run.described`.
+``evaluation/shapes/<number>.ply``
+    Best and worst test shapes with values at their vertices (`fieldconv.viz.write_shape`); <number> is the
+    place in ``shapes``. The other mesh of a pair is ``<number>-model.ply``.
+``evaluation/template.ply`` or ``template.ply``
+    Mesh that ``places`` at vertices refer to.
+``evaluation/descriptors.npz``
+    ``points`` (n, 2) of the t-SNE picture, and ``labels`` (n,) by which they are coloured.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.tasks.base.evaluation import Curves, Evaluation, is_number
+from fieldconv.tasks.base.metric import Metric, metric_of
+from fieldconv.tasks.base.uncertainty import majority, mean_interval
+
+Floats = NDArray[np.float64]
+
+CONFIG, LOG = "config.json", "metrics.csv"
+LOGS = ("log.csv", LOG)
+EVALUATION, NUMBERS = "evaluation", "metrics.json"
+SHAPES, TEMPLATE, DESCRIPTORS = "shapes", "template.ply", "descriptors.npz"
+
+
+class RunError(ValueError):
+    """A folder that is not a run, or a file in it that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Published results to stand beside a run's own; empty where none were published as numbers."""
+
+    name: str
+    metric: str
+    source: str = ""
+    results: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: what its folder holds, or an evaluation alone.
+
+    Attributes
+    ----------
+    folder : Path or None
+    config : dict
+    history : dict of str to (epochs,) arrays
+        Columns of the log; NaN where a value is missing.
+    evaluation : Evaluation
+        Without numbers if the run has not been evaluated.
+    """
+
+    folder: Path | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    history: dict[str, Floats] = field(default_factory=dict)
+    evaluation: Evaluation = field(default_factory=lambda: Evaluation("", {}, []))
+
+    def described(self, description: Mapping[str, Any]) -> Run:
+        """Return the run with a description of what its numbers mean, unless it has one itself.
+
+        Parameters
+        ----------
+        description : mapping
+            ``metrics`` (key to `Metric.to_dict`), ``rank_by`` (key by which shapes are sorted), ``curves``
+            (`Curves.to_dict`), ``shapes_caption`` (text above the shapes). Any of them may be missing.
+        """
+        if self.evaluation.description:
+            return self
+        return replace(self, evaluation=replace(self.evaluation, description=dict(description)))
+
+    @property
+    def name(self) -> str:
+        return "evaluation" if self.folder is None else self.folder.resolve().name
+
+    @property
+    def task(self) -> str:
+        """What was learnt, as the run names it; empty if it does not."""
+        return self.evaluation.task or str(self.config.get("task") or "")
+
+    @property
+    def data(self) -> str:
+        """What the run was measured on, if that is said, else what it learnt from."""
+        return str(self.config.get("data") or self.config.get("dataset") or "")
+
+    @property
+    def part(self) -> str:
+        """Whether none ("test"), all ("train") or most ("all") of the measured shapes were trained on."""
+        return self.evaluation.part
+
+    @property
+    def up(self) -> str | None:
+        """Axis along which the shapes stand, if it is known."""
+        up = self.config.get("up")
+        return up if up in ("x", "y", "z") else None
+
+    @property
+    def class_names(self) -> list[str]:
+        return [str(name) for name in self.evaluation.class_names or self.config.get("class_names") or ()]
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Measured numbers, the most important one first."""
+        return {key: value for key, value in self.evaluation.metrics.items() if math.isfinite(value)}
+
+    @cached_property
+    def known_metrics(self) -> dict[str, Metric]:
+        """Metrics that the description describes."""
+        found = self.evaluation.description.get("metrics") or {}
+        return {key: Metric.from_dict(key, values) for key, values in found.items()}
+
+    def metric(self, key: str) -> Metric:
+        """Return how a number of the evaluation or the log is called, written and judged."""
+        return metric_of(key, self.known_metrics)
+
+    @property
+    def curves(self) -> dict[str, Floats]:
+        return self.evaluation.curves
+
+    @cached_property
+    def curve_texts(self) -> Curves:
+        """What the curves show."""
+        return Curves.from_dict(self.evaluation.description.get("curves") or {})
+
+    @property
+    def shapes(self) -> list[dict[str, Any]]:
+        """Records of the test shapes, in the order in which they were tested."""
+        return self.evaluation.shapes
+
+    @property
+    def shapes_caption(self) -> str:
+        return str(self.evaluation.description.get("shapes_caption") or "Worst and best test shapes.")
+
+    @cached_property
+    def rank_by(self) -> str | None:
+        """Key of the number by which shapes are sorted: the described one, or the first that they have."""
+        if (described := self.evaluation.description.get("rank_by")) is not None:
+            return str(described)
+        numbers = [key for key, value in (self.shapes or [{}])[0].items() if is_number(value)]
+        return next((key for key in self.metrics if key in numbers), next(iter(numbers), None))
+
+    def goodness(self, shape: Mapping[str, Any]) -> float:
+        """Return a number that is larger for shapes that were solved better."""
+        if is_number(order := shape.get("order")):
+            return float(order)
+        key = self.rank_by or ""
+        value = shape.get(key)
+        return self.metric(key).goodness(value if is_number(value) else None)
+
+    def describe(self, shape: Mapping[str, Any]) -> str:
+        """Return a shape's result in a few words."""
+        if shape.get("note"):
+            return str(shape["note"])
+        if is_number(shape.get("truth")) and is_number(shape.get("predicted")):
+            truth, predicted = (self.class_name(int(shape[key])) for key in ("truth", "predicted"))
+            confidence = shape.get("confidence")
+            sure = f" ({100 * confidence:.0f} %)" if is_number(confidence) else ""
+            return f"{truth}{sure}" if truth == predicted else f"{truth}, predicted {predicted}{sure}"
+        key = self.rank_by
+        if key is None or not is_number(shape.get(key)):
+            return ""
+        return f"{self.metric(key).label} {self.metric(key).text(shape[key])}"
+
+    @cached_property
+    def benchmark(self) -> Benchmark | None:
+        """Published results for the run's data, if it has any."""
+        found = self.config.get("benchmark") or self.evaluation.description.get("benchmark")
+        if not found:
+            return None
+        results = tuple((str(method), float(value)) for method, value in found.get("results") or ())
+        return Benchmark(str(found["name"]), str(found["metric"]), str(found.get("source", "")), results)
+
+    def table(self, name: str) -> Floats | None:
+        """Return a table of the evaluation, NaN where it has nothing."""
+        found = self.evaluation.tables.get(name)
+        return None if found is None else np.asarray(found, np.float64)
+
+    def parts(self) -> tuple[Floats, list[str], list[int]] | None:
+        """Return intersection over union, name and number of each tested part."""
+        iou = self.table("iou")
+        if iou is None:
+            return None
+        counts = self.table("confusion")
+        tested = ~np.isnan(iou) if counts is None else ~np.isnan(iou) & (counts.sum(axis=1) > 0)
+        numbers = np.flatnonzero(tested).tolist()
+        return iou[tested], [self.class_name(k) for k in numbers], numbers
+
+    def confusion(self) -> tuple[Floats, list[str], list[str]] | None:
+        """Return the confusion matrix, the names of its rows (tested classes) and of its columns."""
+        counts = self.table("confusion")
+        if counts is None or not counts.sum():
+            return None
+        rows = np.flatnonzero(counts.sum(axis=1) > 0)
+        columns = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1) > 0)
+        true, predicted = ([self.class_name(k) for k in found.tolist()] for found in (rows, columns))
+        return counts[np.ix_(rows, columns)], true, predicted
+
+    def untested(self) -> list[str]:
+        """Return the names of classes that no test shape has."""
+        counts = self.table("confusion")
+        if counts is None or not counts.sum():
+            return []
+        return [self.class_name(k) for k in np.flatnonzero(counts.sum(axis=1) == 0).tolist()]
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """Settings by dotted names, without those that do not matter for how the run was made."""
+        return {
+            key: value
+            for key, value in _flat(self.config).items()
+            if key.split(".")[0] not in ("class_names", "metrics", "benchmark")
+        }
+
+    def averaged(self, key: str) -> tuple[Floats, Floats | None] | None:
+        """Return the numbers of shapes whose mean a metric is, and their weights if the mean has any.
+
+        None if the metric is no such mean, for example because it is computed from all vertices together.
+        """
+        value = self.metrics.get(key, math.nan)
+        numbers = {k: None for shape in self.shapes for k, number in shape.items() if is_number(number)}
+        for candidate in dict.fromkeys((key, key.removeprefix("mean_"), *numbers)):
+            known = [shape for shape in self.shapes if is_number(shape.get(candidate))]
+            if candidate not in numbers or len(known) < max(len(self.shapes), 1):
+                continue
+            values = np.array([shape[candidate] for shape in known], dtype=np.float64)
+            if math.isclose(values.mean(), value, rel_tol=1e-6):
+                return values, None
+            weights = np.array([shape.get("vertices") or 0 for shape in known], dtype=np.float64)
+            if weights.all() and math.isclose(np.average(values, weights=weights), value, rel_tol=1e-6):
+                return values, weights
+        return None
+
+    def interval(self, key: str) -> tuple[float, float] | None:
+        """Return the 95 % interval of a metric over shapes like the tested ones, if it can be told."""
+        if (given := self.evaluation.intervals.get(key)) is not None:
+            return given
+        averaged = self.averaged(key)
+        return None if averaged is None else mean_interval(*averaged)
+
+    def guess(self, key: str) -> tuple[str, float] | None:
+        """Return a way to guess and what it reaches: as the evaluation says, or the commonest class."""
+        if (given := self.evaluation.guesses.get(key)) is not None:
+            return given
+        counts = self.table("confusion")
+        if counts is None or not counts.sum():
+            return None
+        if not math.isclose(np.trace(counts) / counts.sum(), self.metrics.get(key, math.nan), abs_tol=1e-6):
+            return None
+        best, share = majority(counts)
+        return f"always “{self.class_name(best)}”", share
+
+    def class_name(self, number: int) -> str:
+        """Return the name of a class, or its number if it has none."""
+        names = self.class_names
+        return names[number] if 0 <= number < len(names) else str(number)
+
+    @cached_property
+    def descriptors(self) -> tuple[Floats, NDArray[np.int64]] | None:
+        """(n, 2) points and (n,) labels of the t-SNE picture."""
+        path = self._file(EVALUATION, DESCRIPTORS)
+        if path is None:
+            return None
+        with np.load(path, allow_pickle=False) as stored:
+            return stored["points"].astype(np.float64), stored["labels"].astype(np.int64)
+
+    def shape_files(self) -> list[tuple[int, Path]]:
+        """Return the shapes that can be shown, by their place in `shapes`, worst first."""
+        folder = self._file(EVALUATION, SHAPES)
+        paths = () if folder is None else folder.glob("*.ply")
+        files = [(int(path.stem), path) for path in paths if path.stem.isdecimal()]
+        known = sorted((place, path) for place, path in files if place < len(self.shapes))
+        return sorted(known, key=lambda entry: self.goodness(self.shapes[entry[0]]))
+
+    @property
+    def template_file(self) -> Path | None:
+        """Mesh that values of the kept shapes refer to."""
+        return self._file(EVALUATION, TEMPLATE) or self._file(TEMPLATE)
+
+    def _file(self, *names: str) -> Path | None:
+        path = None if self.folder is None else self.folder.joinpath(*names)
+        return path if path is not None and path.exists() else None
+
+
+def shape_file(folder: Path, place: int) -> Path:
+    """Return where an evaluated run keeps the test shape of that place in its records."""
+    return folder / EVALUATION / SHAPES / f"{place}.ply"
+
+
+def partner_file(path: Path) -> Path:
+    """Return the file of the other mesh of a pair."""
+    return path.with_name(f"{path.stem}-model.ply")
+
+
+def epochs_of(history: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return the epoch of each row of a log, counted from 1 where it is not logged."""
+    return history.get("epoch", np.arange(1, 1 + max(map(len, history.values()), default=0)))
+
+
+def worst_and_best(goodness: Sequence[float], most: int) -> list[int]:
+    """Return the places of at most so many numbers, half of them the lowest and half the highest, in order.
+
+    Examples
+    --------
+    >>> worst_and_best([0.5, 0.9, 0.1, 0.7, 0.8], 2)
+    [2, 1]
+    """
+    order = sorted(range(len(goodness)), key=lambda place: goodness[place])
+    if len(order) <= most:
+        return order
+    return order[: most // 2] + order[len(order) - (most - most // 2) :]
+
+
+def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Return nested settings as dotted names."""
+    flat: dict[str, str] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{key}.")
+        else:
+            flat[f"{before}{key}"] = value if isinstance(value, str) else json.dumps(value)
+    return flat

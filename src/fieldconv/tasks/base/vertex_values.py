@@ -1,0 +1,102 @@
+"""Values at the vertices of a mesh: what an array is, for whoever writes or draws it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["labels", "scalar", "error", "places", "field", "colours", "descriptors"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VertexValues:
+    """One kind of value at every vertex of a mesh.
+
+    Parameters
+    ----------
+    name : str
+        What the values are, for people, e.g. "Prediction".
+    kind : str
+        ``"labels"``: (V,) int, a class; −1 means none.
+        ``"scalar"``: (V,) float, a number; NaN means none.
+        ``"error"``: (V,) float, a number shown from grey to red; NaN means none.
+        ``"places"``: (V,) int, a vertex of a template mesh, coloured by its position there; −1 means none.
+        ``"field"``: vectors: (V,) complex in the tangent frames, (V, 3) in space, or (V,) lengths alone.
+        ``"colours"``: (V, 3) uint8.
+        ``"descriptors"``: (V, d) float, coloured alike where they are alike, on all meshes shown together.
+    values : array
+        One row per vertex, as the kind says.
+    key : str
+        Short name in files; made from the name if empty.
+    limits : (float, float), optional
+        Numbers at the ends of the colour scale; those that occur if left out.
+    class_names : tuple of str
+        Names of the classes of ``"labels"``.
+
+    Examples
+    --------
+    >>> VertexValues(name="Wall shear stress", kind="scalar", values=np.zeros(4)).key
+    'wall_shear_stress'
+    """
+
+    name: str
+    kind: Kind
+    values: NDArray[Any]
+    key: str = ""
+    limits: tuple[float, float] | None = None
+    class_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ValueError(
+                f"{self.name!r} is of kind {self.kind!r}; choose one of {', '.join(get_args(Kind))}"
+            )
+        values = np.asarray(self.values)
+        columns = values.shape[1] if values.ndim == 2 else None
+        whole = np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
+        fits = {
+            "labels": columns is None and whole,
+            "places": columns is None and whole,
+            "field": columns == 3 or columns is None,
+            "colours": columns == 3 and values.dtype == np.uint8,
+            "descriptors": columns is not None and not np.iscomplexobj(values),
+        }.get(self.kind, columns is None and not np.iscomplexobj(values))
+        if not fits or values.ndim not in (1, 2):
+            raise ValueError(
+                f"{self.name!r} has values of shape {values.shape} and type {values.dtype}; "
+                f"{self.kind} are {_EXPECTED[self.kind]}"
+            )
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "key", self.key or slug(self.name))
+        object.__setattr__(self, "class_names", tuple(str(name) for name in self.class_names))
+        if self.limits is not None:
+            low, high = self.limits
+            object.__setattr__(self, "limits", (float(low), float(high)))
+
+
+_EXPECTED = {
+    "labels": "(V,) whole numbers",
+    "scalar": "(V,) real numbers",
+    "error": "(V,) real numbers",
+    "places": "(V,) whole numbers",
+    "field": "(V,) complex or (V, 3) real numbers",
+    "colours": "(V, 3) bytes",
+    "descriptors": "(V, d) real numbers",
+}
+
+
+def slug(name: str) -> str:
+    """Return a name as one plain word for files.
+
+    Examples
+    --------
+    >>> slug("Wall shear stress (Pa)"), slug("Größe")
+    ('wall_shear_stress_pa', 'grosse')
+    """
+    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or "values"

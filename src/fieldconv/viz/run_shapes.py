@@ -1,0 +1,131 @@
+"""The test shapes that a run has kept: panels of the worst and best, and pictures of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.runs.run import Run, partner_file, worst_and_best
+from fieldconv.tasks.base.vertex_values import VertexValues
+from fieldconv.viz.panels import Panel, magnitude
+from fieldconv.viz.picture import write_picture
+from fieldconv.viz.values import colouring, read_shape
+
+
+def shape_panels(run: Run) -> list[Panel]:
+    """Return panels of the worst and the best shapes that the run folder has, worst first; at most four."""
+    files = run.shape_files()
+    template = None if run.template_file is None else Mesh.load(run.template_file)
+    pairs = any(partner_file(path).exists() for _, path in files)
+    most = 2 if pairs else 3 if template is not None else 4  # beside partners or the template
+    files = [files[k] for k in worst_and_best(range(len(files)), most)]
+    shown = [(run.shapes[place], *_with_mistakes(run, *read_shape(path)), path) for place, path in files]
+    if not any(values.kind == "places" for _, _, own, _ in shown for values in own):
+        template = None
+    largest: dict[str, float] = {}
+    for _, _, own, _ in shown:
+        for values in own:
+            if values.kind in ("error", "field"):
+                size = magnitude(values.values) if values.kind == "field" else values.values
+                top = float(np.nanmax(size, initial=0))
+                largest[values.key] = max(largest.get(values.key, 0.0), top)
+    panels = []
+    if template is not None:
+        every = np.arange(len(template.vertices))
+        name = next(values.name for _, _, own, _ in shown for values in own if values.kind == "places")
+        own_places = colouring(
+            VertexValues(name=name, kind="places", values=every), template, template=template
+        )
+        panels.append(Panel(mesh=template, title="Template", colourings=[own_places]))
+    for place, (shape, mesh, own, path) in enumerate(shown):
+        standing = "worst" if place < len(shown) // 2 else "best"
+        title, _, other = str(shape.get("name", mesh.name)).partition(" → ")
+        text = run.describe(shape)
+        panels.append(
+            Panel(
+                mesh=mesh,
+                title=title,
+                note=": ".join(filter(None, (standing, text))) if len(shown) > 1 else text,
+                colourings=[
+                    colouring(values, mesh, template=template, largest=largest.get(values.key))
+                    for values in own
+                    if values.kind != "places" or template is not None
+                ],
+            )
+        )
+        if partner_file(path).exists():
+            partner, _ = read_shape(partner_file(path))
+            panels.append(
+                Panel(mesh=partner, title=other or partner.name, note="matched with the one before")
+            )
+    return panels
+
+
+def write_shape_pictures(run: Run, folder: str | Path) -> list[Path]:
+    """Write the worst and best test shapes of a run as PNG, once for each way to colour them.
+
+    Parts by truth and prediction, features at corresponding points, how far down the list the first right
+    match is: what there is depends on the task.
+
+    Parameters
+    ----------
+    run : Run
+    folder : path
+
+    Returns
+    -------
+    list of paths
+        ``shapes_<what>.png``.
+    """
+    panels = shape_panels(run)
+    names = list(dict.fromkeys(colouring.name for panel in panels for colouring in panel.colourings))
+    return [
+        write_picture(coloured_by(name, panels), Path(folder) / f"shapes_{_slug(name)}.png", up=run.up)
+        for name in names
+    ]
+
+
+def coloured_by(name: str, panels: Sequence[Panel]) -> list[Panel]:
+    """Return the panels that can be coloured so, and plain ones, such as the other mesh of a pair."""
+    shown = []
+    for panel in panels:
+        own = [colouring for colouring in panel.colourings if colouring.name == name]
+        if own or not panel.colourings:
+            shown.append(replace(panel, colourings=own))
+    return shown
+
+
+def _slug(name: str) -> str:
+    """Return the first words of a name, for a file.
+
+    Examples
+    --------
+    >>> _slug("First right match, place in the list in % of all")
+    'first_right_match'
+    """
+    return re.sub(r"\W+", "_", re.split("[,:]", name.lower())[0]).strip("_")
+
+
+def _with_mistakes(run: Run, mesh: Mesh, values: list[VertexValues]) -> tuple[Mesh, list[VertexValues]]:
+    """Name the classes of labels, and add where the prediction differs from the truth."""
+    named = [
+        replace(own, class_names=tuple(run.class_names))
+        if own.kind == "labels" and not own.class_names
+        else own
+        for own in values
+    ]
+    by_key = {own.key: own for own in named}
+    prediction, truth = by_key.get("prediction"), by_key.get("truth")
+    if prediction is None or truth is None or "wrong" in by_key:
+        return mesh, named
+    if prediction.kind != "labels" or truth.kind != "labels":
+        return mesh, named
+    wrong = np.where(truth.values < 0, np.nan, prediction.values != truth.values)
+    mistakes = VertexValues(name="Wrong", kind="error", values=wrong, key="wrong", limits=(0, 1))
+    place = max(named.index(prediction), named.index(truth)) + 1
+    return mesh, [*named[:place], mistakes, *named[place:]]

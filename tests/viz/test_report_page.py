@@ -12,7 +12,6 @@ import pytest
 from fieldconv.runs import RunError, read_run
 from fieldconv.viz import compare, page, write_report
 from fieldconv.viz.report_page import write_figures
-from fieldconv.viz.run_shapes import shape_panels
 from viz.browser import Browser
 from viz.runs import BENCHMARK, DESCRIPTIONS, OLD_TASKS, PARTS, TASKS, write_run
 from viz.test_viewer import LOADS, NASTY, Tags
@@ -97,83 +96,6 @@ def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
     assert "has not been evaluated" in write_report(tmp_path).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        ("config.json", "{", r"config.json cannot be read"),
-        ("config.json", "[1]", r"config.json holds no settings"),
-        ("evaluation/metrics.json", "nonsense", r"metrics.json cannot be read"),
-    ],
-)
-def test_broken_files_are_named(file: str, text: str, message: str, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", "matching")
-    (run / file).write_text(text, encoding="utf-8")
-    with pytest.raises(RunError, match=message):
-        write_report(run)
-
-
-def test_other_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="no such run folder"):
-        write_report(tmp_path / "nowhere")
-    with pytest.raises(RunError, match="not a run folder"):
-        write_report(tmp_path)
-
-
-def test_worst_comes_first(tmp_path: Path) -> None:
-    """By the described number in its direction, or by the shapes' own order."""
-    correspondence = read_run(write_run(tmp_path / "a", "correspondence"))
-    small, large = ({"mean_error": error} for error in (0.1, 0.2))
-    assert sorted([small, large, {}], key=correspondence.goodness) == [{}, large, small]
-    classes = read_run(write_run(tmp_path / "b", "classification"))
-    shapes = [{"accuracy": 1.0, "order": -1}, {"accuracy": 0.0, "order": 0.5}]
-    assert [classes.goodness(shape) for shape in shapes] == [-1, 0.5]
-
-
-def test_without_a_description_shapes_are_sorted_by_their_own_metric(tmp_path: Path) -> None:
-    run = read_run(write_run(tmp_path / "run", "segmentation", described=False))
-    assert run.rank_by == "accuracy"
-    pairs = read_run(write_run(tmp_path / "pairs", "matching", described=False))
-    assert pairs.rank_by == "average_precision"  # the first number, as no metric is a shape's own
-
-
-@pytest.mark.parametrize("described", [True, False])
-def test_shapes_show_truth_prediction_and_mistakes(tmp_path: Path, described: bool) -> None:
-    run = read_run(write_run(tmp_path / "run", "segmentation", described=described))
-    panels = shape_panels(run)
-    assert [panel.title for panel in panels] == ["shape 0", "shape 1", "shape 8", "shape 9"]
-    assert panels[0].note == "worst: accuracy 70.0 %"
-    prediction, truth, wrong = panels[0].colourings
-    assert [c.name for c in panels[0].colourings] == ["Prediction", "Truth", "Wrong"]
-    np.testing.assert_array_equal(wrong.values, prediction.values != truth.values)
-    assert truth.names == PARTS
-
-
-@pytest.mark.parametrize("described", [True, False])
-def test_features_share_their_hues(tmp_path: Path, described: bool) -> None:
-    """The same magnitude has the same hue on all shapes, so the largest of all is common."""
-    run = read_run(write_run(tmp_path / "run", "correspondence", described=described))
-    panels = shape_panels(run)
-    assert panels[0].title == "Template"
-    first, second = (next(c for c in panel.colourings if c.name == "Feature 2") for panel in panels[1:])
-    strongest = max((first, second), key=lambda c: c.limits[1])
-    assert strongest.ramp[-1].tolist() == [255, 0, 0]
-
-
-def test_pairs_stand_side_by_side(tmp_path: Path) -> None:
-    panels = shape_panels(read_run(write_run(tmp_path / "run", "matching")))
-    assert [panel.title for panel in panels] == ["shape 0", "1", "shape 5", "6"]
-    assert panels[0].note == "worst: average precision 20.0 %"
-
-
-def test_shapes_are_described_in_words(tmp_path: Path) -> None:
-    run = read_run(write_run(tmp_path / "run", "classification", described=False))
-    shape = {"truth": 1, "predicted": 2, "accuracy": 0.0, "confidence": 0.5}
-    assert run.describe(shape) == "hand, predicted lower arm (50 %)"
-    assert run.describe({**shape, "predicted": 1}) == "hand (50 %)"
-    assert run.describe({**shape, "note": "as it says"}) == "as it says"
-    assert run.describe({}) == ""
-
-
 @pytest.mark.parametrize("better", ["more", "less"])
 def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -> None:
     run = write_run(tmp_path / "run", "segmentation")
@@ -193,26 +115,6 @@ def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -
     html = own_text(compare(runs, tmp_path / "compare.html"))
     marked = re.findall(r"<td class=strong>([^<]*)</td>", html)
     assert marked == [f"{min(errors):.4g}"]
-
-
-@pytest.mark.parametrize(
-    ("description", "message"),
-    [
-        ({"metrics": {"a": {"better": "up"}}}, "its description cannot be read .*choose 'more'"),
-        ({"metrics": [1]}, "its description cannot be read"),
-        ({"curves": 3}, "its description cannot be read"),
-    ],
-)
-def test_broken_descriptions_give_one_line(tmp_path: Path, description: object, message: str) -> None:
-    run = write_run(tmp_path / "run", "segmentation")
-    path = run / "evaluation" / "metrics.json"
-    path.write_text(
-        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "description": description}),
-        encoding="utf-8",
-    )
-    with pytest.raises(RunError, match=message) as caught:
-        read_run(run)
-    assert "\n" not in str(caught.value)
 
 
 def test_training_plots_are_sorted_by_kind(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from fieldconv.tasks.base.vertex_values import slug
 from fieldconv.viz import VertexValues, read_shape, write_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
-from fieldconv.viz.values import colouring, read_about, values_of, vertex_colours
+from fieldconv.viz.values import Shown, coloured_alike, colouring, read_about, values_of, vertex_colours
 
 COUNT = 162
 RNG = np.random.default_rng(0)
@@ -31,6 +31,7 @@ EVERY_KIND = [
     VertexValues(name="Flow", kind="field", values=RNG.normal(size=COUNT) + 1j * RNG.normal(size=COUNT)),
     VertexValues(name="Wind", kind="field", values=RNG.normal(size=(COUNT, 3))),
     VertexValues(name="Length", kind="field", values=RNG.random(COUNT)),
+    VertexValues(name="Network", kind="descriptors", values=RNG.normal(size=(COUNT, 5)).astype(np.float32)),
     VertexValues(name="Paint", kind="colours", values=RNG.integers(0, 256, (COUNT, 3), dtype=np.uint8)),
 ]
 
@@ -223,3 +224,18 @@ def test_the_description_is_plain_json(ball: Mesh, tmp_path: Path) -> None:
     assert content["values"] == [
         {"key": "part", "name": "Part ☂", "kind": "labels", "limits": None, "class_names": ["Kopf", "腕"]}
     ]
+
+
+def test_descriptors_have_the_same_colours_on_all_meshes() -> None:
+    """Rows that are equal get one colour, whichever mesh they are on; all other values stay as they are."""
+    rows = RNG.normal(size=(30, 4))
+    order = RNG.permutation(30)
+    meshes = [
+        Shown([EVERY_KIND[0], VertexValues(name="D", kind="descriptors", values=own)], "a note")
+        for own in (rows, rows[order])
+    ]
+    one, other = coloured_alike(meshes)
+    assert [values.kind for values in one.values] == ["labels", "colours"]
+    assert one.note == "a note"
+    np.testing.assert_array_equal(one.values[1].values[order], other.values[1].values)
+    assert len(np.unique(one.values[1].values, axis=0)) > 20

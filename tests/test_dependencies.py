@@ -85,7 +85,7 @@ def test_extras_are_imported_where_they_may_be_missing() -> None:
 @pytest.mark.parametrize(
     ("folder", "allowed"),
     [
-        ("examples", DEPENDENCIES),
+        ("examples", DEPENDENCIES | {"torch-geometric"}),  # one shows the bridge to it
         ("benchmarks", DEPENDENCIES | EXTRAS | DEVELOPMENT | {"browser"}),  # of the tests of pages
         ("tests", DEPENDENCIES | EXTRAS | DEVELOPMENT | {"zoo"}),  # a package that a test makes
         ("recipes", DEPENDENCIES | DEVELOPMENT | names(PROJECT["dependency-groups"]["bodies"])),

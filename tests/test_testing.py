@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch
 
 from fieldconv.geometry import Mesh, eigenbasis
 from fieldconv.networks import FCNet
 from fieldconv.nn import FieldConv
 from fieldconv.surface import Surface
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import (
     assert_equivariant,
     move,
@@ -180,7 +180,7 @@ def test_takes_nested_outputs_and_batches() -> None:
             y = self.conv(x, surface)
             return {"field": y, "more": [y.abs(), y.real if self.fault else y.abs(), "text"]}
 
-    batch = Batch.from_data_list([flat_surface(12), flat_surface(20, seed=1)])
+    batch = surface_batch([flat_surface(12), flat_surface(20, seed=1)])
     features = random_field(batch, 3)
     assert_equivariant(Nested(False), batch, features=features, tolerance=1e-10)
     with pytest.raises(AssertionError, match="frames"):

@@ -2,10 +2,10 @@ import copy
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
+from fieldconv.surface import batch as surface_batch
 from fieldconv.transforms import Compose, RandomGauge, RandomJitter, RandomNoise, RandomRotate, RandomScale
 from shapes import icosphere
 
@@ -118,7 +118,7 @@ def test_gauge_turns_frames_in_their_planes_and_keeps_vectors(surface):
 
 
 def test_each_surface_of_a_batch_draws_its_own(surface):
-    batch = Batch.from_data_list([surface, surface])
+    batch = surface_batch([surface, surface])
     turned = RandomRotate()(batch)
     first, second = turned.pos[:60], turned.pos[60:]
     assert not torch.allclose(first, second)

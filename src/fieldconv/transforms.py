@@ -1,4 +1,4 @@
-"""Augmentations of prepared surfaces, as PyG transforms.
+"""Augmentations of prepared surfaces; they take what `Surface.to_data` returns, too.
 
 The geometry of a surface (neighbourhoods, logarithms, areas) is fixed when it is prepared; these change what
 the network sees at its points, or the frames in which it sees. They draw from torch's random numbers, so
@@ -8,11 +8,13 @@ the network sees at its points, or the frames in which it sees. They draw from t
 
 from __future__ import annotations
 
+import copy
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch_geometric.transforms import BaseTransform, Compose
 
 from fieldconv.surface.changes import turn_frames
 from fieldconv.surface.surface import Surface
@@ -20,7 +22,36 @@ from fieldconv.surface.surface import Surface
 __all__ = ["Compose", "RandomGauge", "RandomJitter", "RandomNoise", "RandomRotate", "RandomScale"]
 
 
-class RandomRotate(BaseTransform):  # type: ignore[misc]
+class Compose:
+    """Apply several transforms, one after the other."""
+
+    def __init__(self, transforms: Sequence[Callable[[Surface], Surface]]) -> None:
+        self.transforms = list(transforms)
+
+    def __call__(self, data: Surface) -> Surface:
+        for transform in self.transforms:
+            data = transform(data)
+        return data
+
+    def __repr__(self) -> str:
+        return f"Compose([{', '.join(map(repr, self.transforms))}])"
+
+
+class _Transform(ABC):
+    """A transform that works on a copy."""
+
+    def __call__(self, data: Surface) -> Surface:
+        return self.forward(copy.copy(data))
+
+    @abstractmethod
+    def forward(self, data: Surface) -> Surface:
+        """Return the surface changed; it shares its tensors with the one that was given."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class RandomRotate(_Transform):
     """Rotate positions, normals and frames by a rotation drawn uniformly from SO(3).
 
     Examples
@@ -45,7 +76,7 @@ class RandomRotate(BaseTransform):  # type: ignore[misc]
         return data
 
 
-class RandomScale(BaseTransform):  # type: ignore[misc]
+class RandomScale(_Transform):
     """Scale positions by a factor drawn from [low, high], as likely to enlarge as to shrink.
 
     The neighbourhoods stay those at unit area: the network sees the same surface from nearer or farther.
@@ -66,7 +97,7 @@ class RandomScale(BaseTransform):  # type: ignore[misc]
         return f"RandomScale({self.low}, {self.high})"
 
 
-class RandomNoise(BaseTransform):  # type: ignore[misc]
+class RandomNoise(_Transform):
     """Add Gaussian noise to the input features: to the positions, if they are the features."""
 
     def __init__(self, std: float = 0.01) -> None:
@@ -84,7 +115,7 @@ class RandomNoise(BaseTransform):  # type: ignore[misc]
         return f"RandomNoise({self.std})"
 
 
-class RandomJitter(BaseTransform):  # type: ignore[misc]
+class RandomJitter(_Transform):
     """Move each point along its normal by a Gaussian distance, in units of √area."""
 
     def __init__(self, std: float = 0.01) -> None:
@@ -99,7 +130,7 @@ class RandomJitter(BaseTransform):  # type: ignore[misc]
         return f"RandomJitter({self.std})"
 
 
-class RandomGauge(BaseTransform):  # type: ignore[misc]
+class RandomGauge(_Transform):
     """Turn every tangent frame by an angle of its own. A network of field convolutions does not notice."""
 
     def forward(self, data: Surface) -> Surface:
@@ -123,8 +154,8 @@ def _count(data: Surface) -> int:
 
 def _graph(data: Surface) -> Tensor:
     """(n,) which surface of a batch each point is on."""
-    graph: Tensor = data.batch if "batch" in data else data.pos.new_zeros(len(data.pos), dtype=torch.long)
-    return graph
+    graph = data.batch
+    return graph if graph is not None else data.pos.new_zeros(len(data.pos), dtype=torch.long)
 
 
 def _rotation(quaternion: Tensor) -> Tensor:

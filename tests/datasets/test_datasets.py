@@ -5,11 +5,9 @@ import copy
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader as PlainLoader
-from torch.utils.data import random_split
-from torch_geometric.loader import DataLoader
+from torch.utils.data import DataLoader, random_split
 
-from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, open_dataset
+from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, collate, open_dataset
 from fieldconv.datasets import surface_dataset as base
 from fieldconv.datasets.copies import Origin, damaged_truth, read_damaged
 from fieldconv.datasets.surface_dataset import Matches, find_matches, fingerprint, near_samples
@@ -94,19 +92,19 @@ def test_transforms_see_a_copy(spheres):
 
 def test_batches_and_plain_loaders(spheres):
     data = make(spheres)
-    batch = next(iter(DataLoader(data, batch_size=3)))
+    batch = next(iter(DataLoader(data, batch_size=3, collate_fn=collate)))
     assert (batch.num_graphs, batch.y.shape, batch.vertex_y.shape) == (3, (60,), (126,))
     assert torch.equal(batch.vertex_y[batch.sample], batch.y)
-    (only,) = next(iter(PlainLoader(data, collate_fn=list)))
+    (only,) = next(iter(DataLoader(data, collate_fn=list)))
     assert only.name == "0.obj"
-    worked = list(DataLoader(data, batch_size=1, num_workers=1))
+    worked = list(DataLoader(data, batch_size=1, num_workers=1, collate_fn=collate))
     assert torch.equal(worked[2].pos, data[2].pos)
 
 
 def test_the_second_time_nothing_is_read(spheres, monkeypatch):
     first = make(spheres)
     monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
-    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
+    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("a surface was built"))
     second = make(spheres)
     for one, two in zip(first, second, strict=True):
         assert one.to_dict().keys() == two.to_dict().keys()
@@ -118,7 +116,7 @@ def test_what_was_precomputed_is_used(spheres, monkeypatch):
     cache = SurfaceCache(spheres / "cache")
     for path in (spheres / "data").glob("*.obj"):
         cache.surface(Mesh.load(path), ToSurface(0.5, samples=20).settings)
-    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("prepared again"))
+    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("prepared again"))
     assert len(make(spheres)) == 5
 
 
@@ -250,7 +248,7 @@ def test_pairs_and_their_batches(pairs):
     assert torch.equal(scene.sample, model.sample)
     assert torch.equal(matches.match, torch.arange(30).expand(2, 30))  # a mesh matches itself
     assert len(data.meshes(0)) == 2
-    batch = next(iter(DataLoader(data, batch_size=2)))
+    batch = next(iter(DataLoader(data, batch_size=2, collate_fn=collate)))
     assert (batch.scene.num_graphs, batch.model.num_graphs) == (2, 2)
     one, two = data[0].matches, data[1].matches
     assert torch.equal(batch.matches.match, torch.cat([one.match, two.match + 30], dim=1))
@@ -324,7 +322,7 @@ def test_reshaped_elements_keep_order_names_and_labels(spheres, monkeypatch):
     assert not np.allclose(other.meshes(0)[0].vertices, other.meshes(1)[0].vertices)  # each its own way
     assert not np.allclose(other.meshes(0)[0].vertices, data.reshaped(2).meshes(0)[0].vertices)
     # Kept on disk, and a mesh is reshaped alike whatever else is chosen.
-    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
+    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("a surface was built"))
     again = make(spheres)[[1]].reshaped(1)
     assert torch.equal(again[0].x, other[1].x)
 
@@ -349,7 +347,7 @@ def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatc
         assert torch.equal(two.vertex_y, one.vertex_y[torch.from_numpy(done.nearest)])
         assert torch.equal(two.y, two.vertex_y[two.sample])
     assert other.meshes(0)[0].vertices.shape != data.damaged(2).meshes(0)[0].vertices.shape
-    monkeypatch.setattr(Surface, "from_mesh", lambda *_, **__: pytest.fail("a surface was built"))
+    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("a surface was built"))
     again = make(spheres)[[1]].damaged(1)
     assert torch.equal(again[0].x, other[1].x)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.networks import FCNet, FCNetConfig
 from fieldconv.surface import Surface
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant
 from tests.nn.surfaces import flat_surface
 
@@ -30,7 +30,7 @@ def test_does_not_depend_on_frames(task: str, lift: str) -> None:
 def test_a_batch_is_its_members(task: str) -> None:
     surfaces = [flat_surface(n, radius=radius, seed=n) for n, radius in ((20, 0.4), (9, 0.5))]
     net = tiny(task)
-    together, alone = net(Batch.from_data_list(surfaces)), torch.cat([net(s) for s in surfaces])
+    together, alone = net(surface_batch(surfaces)), torch.cat([net(s) for s in surfaces])
     assert together.shape == (2 if task == "classification" else 29, 5)
     torch.testing.assert_close(together, alone)
 
@@ -102,7 +102,7 @@ def test_the_size_of_a_shapes_features_does_not_matter() -> None:
     shapes = [flat_surface(20), flat_surface(30), flat_surface(25)]
     expected = torch.cat([net(shape) for shape in shapes])
     shapes[1].x = 7 * shapes[1].x
-    torch.testing.assert_close(net(Batch.from_data_list(shapes)), expected)
+    torch.testing.assert_close(net(surface_batch(shapes)), expected)
     shapes[0].x = torch.zeros_like(shapes[0].x)
     assert net(shapes[0]).isfinite().all()
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch
 
 from fieldconv import networks
 from fieldconv.geometry import Mesh
@@ -17,6 +16,7 @@ from fieldconv.networks import Network, NetworkConfig
 from fieldconv.nn import TangentLinear
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.surface import Surface, SurfaceSettings
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant
 from tests import shapes
 
@@ -68,7 +68,7 @@ def test_each_head(head: str) -> None:
     assert out.is_complex() == (head == "vectors")
     assert "edge_index" not in surface  # what it did not ask for is not there
     assert_equivariant(net, surface, tolerance=1e-4)
-    two = net(Batch.from_data_list([surface, surface]))
+    two = net(surface_batch([surface, surface]))
     torch.testing.assert_close(two, torch.cat([out, out]))
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.nn import ECHO, ECHOBlock
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant
 from tests.nn.surfaces import edges, flat_surface, random_field
 
@@ -98,7 +98,7 @@ def test_a_batch_is_its_members() -> None:
     surfaces = [flat_surface(n, radius=radius, seed=n) for n, radius in ((20, 0.4), (9, 0.5))]
     fields = [random_field(surface, 3, seed=i) for i, surface in enumerate(surfaces)]
     block = ECHOBlock(3, 2, descriptors=4).double()
-    together = block(torch.cat(fields), Batch.from_data_list(surfaces))
+    together = block(torch.cat(fields), surface_batch(surfaces))
     alone = torch.cat([block(x, surface) for x, surface in zip(fields, surfaces, strict=True)])
     torch.testing.assert_close(together, alone)
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.nn import FCResNetBlock
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant
 from tests.nn.surfaces import flat_surface, random_field
 
@@ -67,6 +67,6 @@ def test_a_batch_is_its_members() -> None:
     surfaces = [flat_surface(n, seed=n) for n in (20, 9)]
     fields = [random_field(surface, 3, seed=i) for i, surface in enumerate(surfaces)]
     block = FCResNetBlock(3, 2).double()
-    together = block(torch.cat(fields), Batch.from_data_list(surfaces))
+    together = block(torch.cat(fields), surface_batch(surfaces))
     alone = torch.cat([block(x, surface) for x, surface in zip(fields, surfaces, strict=True)])
     torch.testing.assert_close(together, alone)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.nn import FieldConv
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant
 from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
 
@@ -139,7 +139,7 @@ def test_a_batch_is_its_members() -> None:
     surfaces = [flat_surface(n, radius=radius, seed=n) for n, radius in ((20, 0.4), (9, 0.5), (1, 0.3))]
     fields = [random_field(surface, 3, seed=i) for i, surface in enumerate(surfaces)]
     conv = FieldConv(3, 2).double()
-    together = conv(torch.cat(fields), Batch.from_data_list(surfaces))
+    together = conv(torch.cat(fields), surface_batch(surfaces))
     alone = torch.cat([conv(x, surface) for x, surface in zip(fields, surfaces, strict=True)])
     torch.testing.assert_close(together, alone)
 

@@ -4,9 +4,9 @@ import cmath
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.nn import LinearLift
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant
 from tests.nn.surfaces import edges, flat_surface, ring_weights
 
@@ -61,6 +61,6 @@ def test_starts_at_magnitudes_near_one(length: float) -> None:
 def test_a_batch_is_its_members() -> None:
     surfaces = [flat_surface(n, radius=radius, seed=n) for n, radius in ((20, 0.4), (9, 0.5))]
     lift = LinearLift(3, 2).double()
-    batch = Batch.from_data_list(surfaces)
+    batch = surface_batch(surfaces)
     alone = torch.cat([lift(surface.x, surface) for surface in surfaces])
     torch.testing.assert_close(lift(batch.x, batch), alone)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
+from fieldconv.surface import batch as surface_batch
 from tests.nn.surfaces import flat_surface
 
 
 @pytest.mark.parametrize("columns", [(), (4,), (2, 3)])
 def test_weighted_mean_of_each_shape(columns: tuple[int, ...]) -> None:
     counts = (5, 1, 9)
-    batch = Batch.from_data_list([flat_surface(n, seed=n) for n in counts])
+    batch = surface_batch([flat_surface(n, seed=n) for n in counts])
     values = torch.randn(15, *columns, dtype=torch.float64)
     weight = torch.rand(15, dtype=torch.float64)
     found = mean_per_shape(values, weight, batch)
@@ -34,7 +34,7 @@ def test_one_surface_is_one_shape() -> None:
 
 
 def test_nothing_has_mean_zero_and_finite_gradients() -> None:
-    batch = Batch.from_data_list([flat_surface(3), flat_surface(4)])
+    batch = surface_batch([flat_surface(3), flat_surface(4)])
     values = torch.ones(7, dtype=torch.float64, requires_grad=True)
     found = mean_per_shape(values, torch.tensor([0.0, 0, 0, 1, 1, 1, 1]), batch)
     assert found.tolist() == [0, 1]

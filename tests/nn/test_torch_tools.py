@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch
 
 from fieldconv.networks import FCNet
 from fieldconv.nn import (
@@ -25,6 +24,7 @@ from fieldconv.nn import (
     TangentReLU,
 )
 from fieldconv.surface import Surface
+from fieldconv.surface import batch as surface_batch
 from tests.nn.surfaces import flat_surface, random_field
 
 GEOMETRY = ("edge_index", "log", "transport", "weight", "radius", "area", "pos")
@@ -142,7 +142,7 @@ def test_exports(name: str) -> None:
 )
 def test_compiled_networks_take_a_batch_and_train(backend: str) -> None:
     net = FCNet.for_task("classification", classes=3, preset="tiny", blocks=1)
-    batch = Batch.from_data_list([flat_surface(n, seed=n, dtype=torch.float32) for n in (20, 15)])
+    batch = surface_batch([flat_surface(n, seed=n, dtype=torch.float32) for n in (20, 15)])
     expected = net(batch)
     expected.sum().backward()
     gradients = [parameter.grad.clone() for parameter in net.parameters()]

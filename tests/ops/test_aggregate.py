@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.ops import Geometry, field_aggregate, gradient_aggregate
 from fieldconv.ops.compiled import aggregate_kernels as compiled
 from fieldconv.ops.portable import aggregate_torch as portable
+from fieldconv.surface import batch as surface_batch
 from tests.nn.surfaces import flat_surface, random_field
 from tests.ops import paper
 
@@ -89,7 +89,7 @@ def test_scatter_is_the_adjoint_of_gather(kernels, channels, dtype) -> None:
 @both
 def test_surfaces_of_different_radii_in_a_batch(backend) -> None:
     parts = [flat_surface(9, radius=0.5, seed=1), flat_surface(12, radius=0.3, seed=2)]
-    batch = Batch.from_data_list(parts)
+    batch = surface_batch(parts)
     x = random_field(batch, 3)
     options = {"rings": 3, "band_limit": 1, "backend": backend}
     alone = [field_aggregate(part, s, **options) for part, s in zip(x.split([9, 12]), parts, strict=True)]

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from fieldconv.ops import Geometry, field_aggregate
 from fieldconv.ops.compiled import convolve_kernels as compiled
 from fieldconv.ops.convolve import field_convolve
+from fieldconv.surface import batch as surface_batch
 from tests.nn.surfaces import flat_surface, random_field
 from tests.ops import paper
 
@@ -139,7 +139,7 @@ def test_threads_agree() -> None:
 @both
 def test_batches_edges_and_layouts(backend) -> None:
     parts = [flat_surface(9, radius=0.5), flat_surface(12, radius=0.3)]
-    batch = Batch.from_data_list(parts)
+    batch = surface_batch(parts)
     x = torch.cat([random_field(part, 3) for part in parts])
     given = filters(3, 1, 3, 2)
     alone = [

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 from fieldconv.ops import echo_size, echo_votes
+from fieldconv.surface import batch as surface_batch
 from tests.nn.surfaces import flat_surface, random_field
 from tests.ops import paper
 
@@ -118,7 +118,7 @@ def test_what_is_not_a_number_is_not_hidden(backend, votes) -> None:
 @both
 def test_surfaces_of_different_radii_in_a_batch(backend) -> None:
     parts = [flat_surface(9, radius=0.5, seed=1), flat_surface(12, radius=0.3, seed=2)]
-    batch = Batch.from_data_list(parts)
+    batch = surface_batch(parts)
     x = random_field(batch, 3)
     alone = [echo_votes(part, s, backend=backend) for part, s in zip(x.split([9, 12]), parts, strict=True)]
     torch.testing.assert_close(echo_votes(x, batch, backend=backend), torch.cat(alone))

@@ -1,16 +1,21 @@
 """Surface: its contract, batching, and the way back to the mesh."""
 
+import copy
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Batch, Data
-from torch_geometric.loader import DataLoader
+from torch.utils.data import DataLoader
 
 import shapes
 from fieldconv.geometry import Mesh, geodesic_discs, tangent_frames
 from fieldconv.geometry.geodesic.geodesic_discs import charts
-from fieldconv.surface import Surface, ToSurface
-from fieldconv.surface.views import coarse_level
+from fieldconv.networks.rivals.shared.levels import coarse_level
+from fieldconv.surface import Part, Surface, register_operator
+from fieldconv.surface import batch as surface_batch
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +191,7 @@ def test_batch_is_its_members(sphere):
         Surface.from_mesh(Mesh(*shapes.two_components()), radius=0.3),
         Surface.from_mesh(Mesh(*shapes.torus(around=20, across=10)), radius=0.25, samples=50),
     ]
-    batch = Batch.from_data_list(members)
+    batch = surface_batch(members)
     assert batch.num_nodes == sum(s.num_nodes for s in members)
     assert batch.radius.tolist() == pytest.approx([0.2, 0.3, 0.25])
     values = torch.randn(batch.num_nodes)
@@ -195,24 +200,10 @@ def test_batch_is_its_members(sphere):
     torch.testing.assert_close(
         together, torch.cat([s.interpolate(v) for s, v in zip(members, parts, strict=True)])
     )
-    for one, back in zip(members, batch.to_data_list(), strict=True):
-        assert all(torch.equal(one[key], back[key]) for key in one.keys())  # noqa: SIM118
+    for one, back in zip(members, batch.split(), strict=True):
+        assert all(torch.equal(one[key], back[key]) for key in one)
     assert (batch.batch[batch.edge_index[0]] == batch.batch[batch.edge_index[1]]).all()
-    assert sum(1 for _ in DataLoader(members, batch_size=2)) == 2
-
-
-def test_as_pre_transform(sphere):
-    transform = ToSurface(radius=0.2, samples=50)
-    data = Data(
-        pos=torch.from_numpy(sphere.vertices).float(),
-        face=torch.from_numpy(sphere.faces.T),
-        y=torch.tensor([3]),
-    )
-    surface = transform(data)
-    assert isinstance(surface, Surface)
-    assert surface.num_nodes == 50
-    assert surface.y.item() == 3
-    assert "samples=50" in repr(transform)
+    assert sum(1 for _ in DataLoader(members, batch_size=2, collate_fn=surface_batch)) == 2
 
 
 def test_numbering_does_not_change_the_samples(sphere):
@@ -267,18 +258,78 @@ def test_point_cloud():
     assert np.abs(surface.log.abs().numpy()[apart] / true[apart] - 1).mean() < 0.06
 
 
-def test_fields_of_data_follow_the_samples():
-    vertices, faces = shapes.icosphere(2)
-    count = len(vertices)
-    data = Data(
-        pos=torch.from_numpy(vertices), face=torch.from_numpy(faces.T), edge_index=torch.zeros(2, 5).long(),
-        y=torch.arange(count), x=torch.arange(2.0 * count).reshape(count, 2), name="ball",
-    )  # fmt: skip
-    surface = ToSurface(radius=0.4, samples=50)(data)
-    assert surface.edge_index.shape[1] == len(surface.log)
-    assert torch.equal(surface.y, surface.sample)
-    assert torch.equal(surface.x[:, 0], 2.0 * surface.sample)
-    assert surface.name == "ball"
+def test_fields_are_attributes_and_items(sphere):
+    surface = Surface.from_mesh(sphere, radius=0.2, samples=50)
+    before = surface.keys()
+    assert surface["pos"] is surface.pos
+    assert (surface.y, surface.batch, "y" in surface) == (None, None, False)
+    surface.y, surface["own"] = torch.arange(50), "a word"
+    assert list(surface) == [*before, "y", "own"]
+    assert (surface.own, surface.num_graphs, surface.split()) == ("a word", 1, [surface])
+    with pytest.raises(AttributeError, match=r"has no eigenvalues; it has pos, .*, own"):
+        surface.eigenvalues  # noqa: B018
+    with pytest.raises(KeyError, match="eigenvalues"):
+        surface["eigenvalues"]
+    del surface["own"]
+    surface.y = None
+    assert surface.keys() == before
+    assert repr(surface) == f"Surface(50 samples of 642 vertices, {surface.num_edges:,} edges)"
+
+
+def test_copies(sphere):
+    surface = Surface.from_mesh(sphere, radius=0.2, samples=50)
+    shallow, deep, pickled = copy.copy(surface), surface.clone(), pickle.loads(pickle.dumps(surface))  # noqa: S301
+    shallow.x = surface.x + 1
+    assert torch.equal(surface.x, surface.pos)
+    assert shallow.log is surface.log
+    assert deep.log is not surface.log
+    assert all(torch.equal(deep[name], value) for name, value in surface.to_dict().items())
+    assert all(torch.equal(pickled[name], value) for name, value in surface.to_dict().items())
+    assert shallow.to("meta") is shallow
+    assert (shallow.log.device.type, surface.log.device.type) == ("meta", "cpu")
+
+
+def test_a_batch_knows_row_numbers_in_a_process_that_knows_no_operators(tmp_path):
+    """A worker that spawns has not imported what registered the operators of the surfaces it joins."""
+    part = Part("patches", (), lambda _: {"patch": torch.ones(5, 2), "patch_of": torch.arange(12) % 5},
+                indices={"patch_of": "patch"})  # fmt: skip
+    register_operator(part)
+    mesh = Mesh(*shapes.icosphere(0))
+    surfaces = [Surface.from_mesh(mesh, operators=("discs", "patches")) for _ in range(2)]
+    (tmp_path / "surfaces").write_bytes(pickle.dumps(surfaces))
+    code = f"""
+import pickle
+from pathlib import Path
+from fieldconv.surface import batch
+joined = batch(pickle.loads(Path({str(tmp_path / "surfaces")!r}).read_bytes()))
+print((joined.patch_of[12:] - joined.patch_of[:12]).unique().tolist(), joined[1].patch_of.max().item())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert done.stdout.split("\n")[0] == "[5] 4", done.stderr
+
+
+def test_what_a_batch_cannot_join(sphere):
+    one, other = (Surface.from_mesh(sphere, radius=0.2, samples=50) for _ in range(2))
+    one.y = torch.zeros(50)
+    with pytest.raises(ValueError, match="surface 1 of the batch has no y"):
+        surface_batch([one, other])
+    with pytest.raises(ValueError, match="at least one"):
+        surface_batch([])
+
+
+def test_a_batch_joins_whatever_tasks_attach(sphere):
+    one, other = (Surface.from_mesh(sphere, radius=0.2, samples=n) for n in (50, 60))
+    for number, surface in enumerate((one, other)):
+        surface.name, surface.label, surface.scale = f"{number}.obj", number, torch.tensor(0.5)
+    both = surface_batch([one, other])
+    assert both.name == ["0.obj", "1.obj"]
+    assert both.label.tolist() == [0, 1]
+    assert both.scale.tolist() == [0.5, 0.5]
+    assert both.ptr.tolist() == [0, 50, 110]
+    assert (both[1].name, both[1].label.item()) == ("1.obj", 1)
+    assert repr(both).startswith("SurfaceBatch(2 surfaces, 110 samples of 1,284 vertices, ")
 
 
 # ---- The coarse level ----
@@ -294,7 +345,7 @@ def test_the_coarse_level_is_a_quarter_of_the_samples_with_twice_the_radius(samp
     assert torch.equal(surface.sample[surface.coarse_sample], alone.sample)
     level = coarse_level(surface)
     for name in ("edge_index", "log", "transport", "weight", "radius"):
-        torch.testing.assert_close(level[name], alone[name])
+        torch.testing.assert_close(getattr(level, name), alone[name])
 
 
 def test_every_sample_knows_the_nearest_coarse_one() -> None:
@@ -318,7 +369,7 @@ def test_a_batch_counts_on_through_every_index() -> None:
         Surface.from_mesh(Mesh(*shapes.torus(around=n, across=8)), radius=0.3, operators=("discs", "coarse"))
         for n in (10, 13)
     ]
-    batch = Batch.from_data_list(surfaces)
+    batch = surface_batch(surfaces)
     fine, coarse = 80, 20
     one, two = surfaces
     assert torch.equal(batch.coarse_sample, torch.cat([one.coarse_sample, two.coarse_sample + fine]))
@@ -342,7 +393,7 @@ def test_meshes_of_any_kind_have_the_same_number_of_eigenfunctions():
     kinds = [shapes.cube(), shapes.two_components(), shapes.icosphere(2)]
     operators = ("eigenbasis", "eigengradients")
     members = [Surface.from_mesh(Mesh(*kind), operators=operators, eigenfunctions=20) for kind in kinds]
-    batch = Batch.from_data_list(members)
+    batch = surface_batch(members)
     assert batch.eigenvalues.shape == (3, 20)
     assert batch.eigenfunctions.shape == batch.eigengradients.shape == (batch.num_nodes, 20)
     assert (members[0].eigenfunctions[:, 8:] == 0).all()
@@ -356,7 +407,7 @@ def test_lists_of_edges_that_operators_add_are_batched_turned_and_renumbered(sph
     surface.own_index = torch.randint(642, (2, 50), generator=draw)
     surface.own_length = torch.rand(50, generator=draw)
     surface.own_arrow = torch.randn(50, dtype=torch.complex64, generator=draw)
-    batch = Batch.from_data_list([surface, surface])
+    batch = surface_batch([surface, surface])
     assert torch.equal(batch.own_index, torch.cat([surface.own_index, surface.own_index + 642], 1))
     assert torch.equal(batch[1].own_index, surface.own_index)
 

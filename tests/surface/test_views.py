@@ -11,12 +11,12 @@ import torch
 import shapes
 from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
+from fieldconv.surface import batch as surface_batch
 from fieldconv.surface.views import (
     at_vertices,
-    joined,
     on_device,
-    only,
     orientations,
+    select,
     turned,
     turning_columns,
 )
@@ -127,19 +127,19 @@ def test_too_few_orientations(count: int) -> None:
 
 def test_only_what_is_read() -> None:
     one = surface("hks", samples=20)
-    shown = only(one, ["x", "area", "gone"])
+    shown = select(one, ["x", "area", "gone"])
     assert type(shown) is Surface
     assert set(shown.keys()) == {"x", "area"}
     assert shown.x is one.x
-    everything = set(only(one, None).keys())
-    assert everything == {name for name in one.keys() if not name.startswith("vertex_")}  # noqa: SIM118
+    everything = set(select(one, None).keys())
+    assert everything == {name for name in one if not name.startswith("vertex_")}
     assert "sample" in everything
 
 
-def test_joined() -> None:
+def test_batch() -> None:
     one, other = surface(), surface(samples=10)
-    assert joined([one]) is one
-    both = joined([one, other])
+    assert surface_batch([one]) is one
+    both = surface_batch([one, other])
     assert both.num_nodes == 52
     assert both.batch.bincount().tolist() == [42, 10]
 

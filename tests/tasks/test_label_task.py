@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Batch
 
+from fieldconv.surface import batch as surface_batch
 from fieldconv.tasks import Classification, Segmentation, TrainingConfig, task_named
 from tests.nn.surfaces import flat_surface
 from tests.tasks.surfaces import three_vertices
@@ -29,7 +29,7 @@ def test_loss_of_labels_is_a_mean_over_known_points_of_each_shape(task: str, smo
     torch.manual_seed(0)
     surfaces = [flat_surface(n, seed=n) for n in (4, 6)]
     surfaces[0].y, surfaces[1].y = torch.tensor([0, 2, -1, 1]), torch.tensor([-1, -1, 1, 0, -1, -1])
-    chunk: Any = SimpleNamespace(surface=Batch.from_data_list(surfaces))
+    chunk: Any = SimpleNamespace(surface=surface_batch(surfaces))
     outputs = torch.randn(10, 3, dtype=torch.float64)
     config = TrainingConfig(label_smoothing=smoothing)
     losses, scores = task_named(task).loss(outputs, chunk, config)

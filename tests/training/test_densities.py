@@ -71,8 +71,8 @@ def test_every_vertex_a_sample_leaves_one_set(
     network: FCNet, shape: Mesh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
-    whole = Surface.from_mesh
-    monkeypatch.setattr(Surface, "from_mesh", lambda *a, **k: made.append(k) or whole(*a, **k))
+    whole = Surface.prepare
+    monkeypatch.setattr(Surface, "prepare", lambda *a, **k: made.append(k) or whole(*a, **k))
     predict(network, shape, samplings=5)
     assert len(made) == 1
     with pytest.raises(ValueError, match="samplings is 0"):

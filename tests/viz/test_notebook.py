@@ -110,9 +110,9 @@ def test_a_disc_is_where_the_sample_sees_its_neighbours(ball: Mesh, monkeypatch:
 
 
 def test_a_batch_shows_a_table_only(ball: Mesh) -> None:
-    from torch_geometric.data import Batch
+    from fieldconv.surface import batch as surface_batch
 
-    both = Batch.from_data_list([Surface.from_mesh(ball, radius=0.3)] * 2)
+    both = surface_batch([Surface.from_mesh(ball, radius=0.3)] * 2)
     assert "<iframe" not in both._repr_html_()
 
 

@@ -63,7 +63,7 @@ def pack(
         task, preset=preset, network=network, file=config, changes={**settings.changed(), "data": str(data)}
     )
     packer = Packer(out, size=size_limit(size) or sys.maxsize)
-    wanted = ToSurface(**run.network.surface_settings.to_dict())
+    wanted = ToSurface.of(run.network.surface_settings)
     for part in ("train", "test"):
         try:
             found = open_dataset(data, task, split=part, seed=split_seed, pre_transform=wanted, memory=0)

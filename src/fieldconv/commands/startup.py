@@ -1,8 +1,7 @@
 """A quick start: parts of other packages that few commands need are loaded when they are first used.
 
-Importing torch_geometric loads torch's compiler and some hundred datasets, which takes as long as torch
-itself; importing scipy loads a translator of Fortran. Only the command line does this; the library leaves
-imports as they are.
+The first call of an operator that is registered in Python loads torch's compiler; importing scipy loads a
+translator of Fortran. Only the command line does this; the library leaves imports as they are.
 """
 
 from __future__ import annotations
@@ -16,16 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-POSTPONED = frozenset(
-    [
-        "numpy.f2py",
-        "torch._dynamo",
-        "torch_geometric.datasets",
-        "torch_geometric.explain",
-        "torch_geometric.nn",
-        "torch_geometric.profile",
-    ]
-)
+POSTPONED = frozenset(["numpy.f2py", "torch._dynamo"])
 
 
 class _Later(ModuleType):
@@ -56,16 +46,11 @@ class _Postponed(Loader):
             # What torch asks of it at the first call of every operator that is registered in Python. As long
             # as the compiler is not loaded, there is nothing to be disabled.
             module.disable = _as_it_is  # type: ignore[attr-defined]
-            module.is_compiling = _never  # type: ignore[attr-defined]  # which older versions of PyG ask
         module.__class__ = _Later
 
 
 def _as_it_is(function: Any, *_: Any, **__: Any) -> Any:
     return function
-
-
-def _never() -> bool:
-    return False
 
 
 class _Finder:

@@ -10,6 +10,7 @@ from fieldconv.datasets.folder_dataset import open_dataset as open_dataset
 from fieldconv.datasets.make import make_folder as make_folder
 from fieldconv.datasets.matches import Matches as Matches
 from fieldconv.datasets.matches import SurfacePair as SurfacePair
+from fieldconv.datasets.matches import collate as collate
 from fieldconv.datasets.pack import Packer as Packer
 from fieldconv.datasets.packed import PackedDataset as PackedDataset
 from fieldconv.datasets.surface_dataset import SurfaceDataset as SurfaceDataset

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from torch_geometric.data import Data
+from torch import Tensor
 
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.surface.batches import batch
+from fieldconv.surface.fields import Fields
 from fieldconv.surface.surface import Surface
 
 BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
 _PAIRS = ("match", "ball", "scene_ball")
 
 
-class Matches(Data):  # type: ignore[misc]
+class Matches(Fields):
     """Which samples of a scene and a model correspond (supplement C of the paper).
 
     Attributes
@@ -36,19 +39,50 @@ class Matches(Data):  # type: ignore[misc]
         Number of samples of the scene and of the model.
     """
 
-    def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.samples.T if key in _PAIRS else 0
-
-    def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return 1 if key in _PAIRS else 0
+    match: Tensor
+    ball: Tensor
+    scene_ball: Tensor
+    truth: Tensor
+    samples: Tensor
 
 
 class SurfacePair(NamedTuple):
-    """A pair for matching; a PyG ``DataLoader`` makes a pair of batches of several."""
+    """A pair for matching; `collate` makes a pair of batches of several."""
 
     scene: Surface
     model: Surface
     matches: Matches
+
+
+def collate(examples: Sequence[Any]) -> Any:
+    """Return surfaces as a batch, pairs as a pair of batches: the ``collate_fn`` of torch's loader.
+
+    Examples
+    --------
+    >>> from torch.utils.data import DataLoader
+    >>> from fieldconv.datasets import Creatures
+    >>> data = Creatures("segmentation", meshes=2, vertices=250, species=["snake"], cache=False)
+    >>> next(iter(DataLoader(data, batch_size=2, collate_fn=collate))).num_graphs
+    2
+    """
+    if not isinstance(examples[0], SurfacePair):
+        return batch(examples)
+    scenes, models, matches = zip(*examples, strict=True)
+    return SurfacePair(batch(scenes), batch(models), _joined(matches))
+
+
+def _joined(several: Sequence[Matches]) -> Matches:
+    """Matches of several pairs, numbered as the samples of batches are."""
+    samples = torch.cat([one.samples for one in several])
+    first = samples.cumsum(0) - samples
+    joined = Matches()
+    for name in several[0]:
+        values = [one[name] for one in several]
+        if name in _PAIRS:
+            joined[name] = torch.cat([v + begin[:, None] for v, begin in zip(values, first, strict=True)], 1)
+        else:
+            joined[name] = torch.cat(values)
+    return joined
 
 
 def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:

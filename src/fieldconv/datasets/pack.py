@@ -23,8 +23,8 @@ from fieldconv.datasets.packed import (
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.labels.parallel import followed
 from fieldconv.surface.cache import write_entry
-from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.surface import ToSurface
+from fieldconv.surface.parts import further_row_numbers, parts_of
+from fieldconv.surface.surface import settings_of
 
 SIZE = 10**9  # bytes of a file, or little more
 
@@ -108,13 +108,15 @@ class Packer:
         write_text(self.folder / INDEX, json.dumps(content, indent=1))
 
     def _describe(self, data: SurfaceDataset) -> None:
-        if type(data.pre_transform) is not ToSurface:
+        settings = settings_of(data.pre_transform)
+        if settings is None:
             raise ValueError("only surfaces that a ToSurface prepared can be packed")
-        settings: SurfaceSettings = data.pre_transform.settings
+        row_numbers = further_row_numbers(parts_of(settings))
         about = {
             "task": data.task,
             "class_names": list(data.class_names),
             "settings": settings.to_dict(),
+            **({"row_numbers": row_numbers} if row_numbers else {}),
         }
         if self._about and self._about != about:
             raise ValueError("the parts have other classes or settings; pack them into folders of their own")

@@ -34,7 +34,7 @@ from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.splits import check_split
 from fieldconv.surface.cache import read_entry
 from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.surface import Surface, ToSurface
+from fieldconv.surface.surface import Surface, ToSurface, settings_of
 
 INDEX, TEMPLATE, SUFFIX = "packed.json", "template.ply", ".surfaces"
 FORMAT = 1
@@ -59,6 +59,7 @@ class Packed:
     class_names: tuple[str, ...]
     settings: SurfaceSettings
     sets: tuple[str, ...]
+    row_numbers: dict[str, str]
 
 
 def is_packed(folder: str | Path) -> bool:
@@ -79,6 +80,7 @@ def read_index(folder: str | Path) -> Packed:
             tuple(map(str, content["class_names"])),
             SurfaceSettings(**content["settings"]),
             tuple(map(str, content["sets"])),
+            {str(name): str(rows) for name, rows in content.get("row_numbers", {}).items()},
         )
     except _DAMAGE as error:
         raise _damaged(folder / INDEX, error) from None
@@ -222,7 +224,7 @@ class PackedDataset(SurfaceDataset):
             tuple(pairs),
             template=partial(Mesh.load, template) if template.is_file() else None,
         )
-        options.setdefault("pre_transform", ToSurface(**self._packed.settings.to_dict()))
+        options.setdefault("pre_transform", ToSurface.of(self._packed.settings))
         super().__init__(collection, **options)
 
     def _add(self, part: str, items: list[Item], pairs: list[Pair]) -> None:
@@ -278,7 +280,7 @@ class PackedDataset(SurfaceDataset):
     def _prepare_all(self, collection: Collection, progress: bool, memory: int) -> list[Surface | None]:
         """Nothing yet, if surfaces are as they were packed."""
         self._room = [memory]  # shared by all parts of this dataset
-        if self._places and _settings(self.pre_transform) == self._packed.settings:
+        if self._places and settings_of(self.pre_transform) == self._packed.settings:
             if not collection.items:
                 raise collection.error(["is empty"])
             return [None] * len(collection.items)
@@ -293,11 +295,11 @@ class PackedDataset(SurfaceDataset):
         return copy.copy(kept) if kept is not None else self._prepare(self._items[number])
 
     def _kept(self, item: Item) -> Surface | None:
-        place, wanted = self._places.get(item.name), _settings(self.pre_transform)
+        place, wanted = self._places.get(item.name), settings_of(self.pre_transform)
         if place is not None and wanted is not None:
             before = self._packed.settings
             if replace(wanted, samples=before.samples, fewest=before.fewest) == before:
-                surface = Surface(**read_place(place))
+                surface = Surface(self._packed.row_numbers, **read_place(place))
                 count = surface.num_vertices
                 if wanted.in_effect(count) == before.in_effect(count):
                     return surface
@@ -314,7 +316,3 @@ def copy_name(kind: str, seed: int, strength: float) -> str:
     """
     version = f"-{damage_version()}" if kind == "damaged" else ""
     return f"{kind}-{seed}-{strength:g}{version}"
-
-
-def _settings(pre_transform: PreTransform) -> SurfaceSettings | None:
-    return pre_transform.settings if type(pre_transform) is ToSurface else None

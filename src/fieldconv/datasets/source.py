@@ -64,7 +64,7 @@ class DataSource:
         from fieldconv.datasets.folder_dataset import open_dataset
         from fieldconv.surface.surface import ToSurface
 
-        options: dict[str, Any] = {"pre_transform": ToSurface(**settings.to_dict()), "progress": progress}
+        options: dict[str, Any] = {"pre_transform": ToSurface.of(settings), "progress": progress}
         if self.data is None:
             return self._creatures(task, part, options)
         if self.hold_out is None:

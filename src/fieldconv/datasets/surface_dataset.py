@@ -1,4 +1,4 @@
-"""Datasets of surfaces: meshes prepared once, in parallel, kept on disk, then indexed as PyG datasets are."""
+"""Datasets of surfaces: meshes prepared once, in parallel, kept on disk, then indexed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fieldconv.labels.parallel import progress_bar, run_all
 from fieldconv.surface.cache import SurfaceCache, mesh_digest
 from fieldconv.surface.parts import parts_of
 from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.surface import Surface, ToSurface
+from fieldconv.surface.surface import Surface, ToSurface, settings_of
 from fieldconv.tasks import task_named
 
 Transform = Callable[[Surface], Surface]
@@ -202,7 +202,7 @@ class SurfaceDataset(Dataset[Any]):
 
     def prepared_with(self: Own, settings: SurfaceSettings) -> Own:
         """Return the same elements, their meshes prepared with other settings."""
-        return self._remade(lambda number, item: item, ToSurface(**settings.to_dict()))
+        return self._remade(lambda number, item: item, ToSurface.of(settings))
 
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
         """Return the same elements, each mesh with other proportions, drawn by the seed.
@@ -242,7 +242,8 @@ class SurfaceDataset(Dataset[Any]):
 
     def _damaging(self, seed: int, strength: float) -> Callable[[int, Item], Item]:
         version = damage_version()
-        samples = self.pre_transform.settings.samples if type(self.pre_transform) is ToSurface else None
+        settings = settings_of(self.pre_transform)
+        samples = settings.samples if settings is not None else None
 
         def other(number: int, item: Item) -> Item:
             read = partial(read_damaged, item.read, self.task, seed, number, strength, samples, version)
@@ -339,14 +340,14 @@ class SurfaceDataset(Dataset[Any]):
 
     def _kept(self, item: Item) -> Surface | None:
         """The surface of an item with its target, if all of it is on disk."""
-        key = self._key(item)
-        if self._store is None or key is None or type(self.pre_transform) is not ToSurface:
+        key, settings = self._key(item), settings_of(self.pre_transform)
+        if self._store is None or key is None or settings is None:
             return None
         target = self._store.load(key)
         if target is None or _DIGEST not in target:
             return None
         digest, vertices = bytes(target.pop(_DIGEST).tolist()).hex(), int(target.pop(_VERTICES))
-        surface = self._store.find_by_digest(digest, vertices, self.pre_transform.settings)
+        surface = self._store.find_by_digest(digest, vertices, settings)
         if surface is not None:
             for name, value in target.items():
                 surface[name] = value
@@ -355,17 +356,18 @@ class SurfaceDataset(Dataset[Any]):
     def _made(self, item: Item) -> Surface:
         """The surface of an item with its target, made anew; what can be kept on disk is."""
         key, sample = self._key(item), self._read(item)
-        if self._store is not None and type(self.pre_transform) is ToSurface:
-            surface = self._store.surface(sample.mesh, self.pre_transform.settings)
+        settings = settings_of(self.pre_transform)
+        if self._store is not None and settings is not None:
+            surface = self._store.surface(sample.mesh, settings)
         else:
             surface = self.pre_transform(sample.mesh)
         if "vertex_area" not in surface:  # one's own preparation
             areas = sample.mesh.vertex_areas
             surface.vertex_area = torch.from_numpy((areas / areas.sum()).astype(np.float32))
-        before = set(surface.keys())
+        before = set(surface)
         self._task.attach(surface, sample)
         if self._store is not None and key is not None:
-            target = {name: surface[name] for name in surface.keys() if name not in before}  # noqa: SIM118
+            target = {name: surface[name] for name in surface if name not in before}
             target[_DIGEST] = torch.tensor(list(bytes.fromhex(mesh_digest(sample.mesh))), dtype=torch.uint8)
             target[_VERTICES] = torch.tensor(len(sample.mesh.vertices))
             self._store.save(key, target)
@@ -414,9 +416,10 @@ class SurfaceDataset(Dataset[Any]):
 
     def _key(self, item: Item) -> object | None:
         """The key under which the target of an item is kept on disk; None if it is not kept."""
-        if self._store is None or type(self.pre_transform) is not ToSurface:
+        settings = settings_of(self.pre_transform)
+        if self._store is None or settings is None:
             return None
-        source, settings = fingerprint(item.read), self.pre_transform.settings
+        source = fingerprint(item.read)
         samples = parts_of(settings)[0].key(settings)  # which they are: some targets are read there
         return [_VERSION, self.task, *samples, source] if source else None
 

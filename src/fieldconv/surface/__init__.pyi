@@ -1,3 +1,5 @@
+from fieldconv.surface.batches import SurfaceBatch as SurfaceBatch
+from fieldconv.surface.batches import batch as batch
 from fieldconv.surface.cache import SurfaceCache as SurfaceCache
 from fieldconv.surface.parts import Part as Part
 from fieldconv.surface.parts import Preparation as Preparation

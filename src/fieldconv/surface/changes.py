@@ -9,7 +9,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fieldconv.surface.parts import rows_of
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import FAR
 
@@ -194,7 +193,7 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
     lists = _edge_lists(surface)
     of_edges = {*lists, *(name for names in lists.values() for name in names)}
     for index, names in lists.items():
-        if rows_of(index) == "sample":
+        if surface.rows_of(index) == "sample":
             q, p = inverse[surface[index]]
             edges = torch.argsort(p * len(order) + q)
             renumbered[index] = torch.stack([q, p])[:, edges]
@@ -202,8 +201,8 @@ def renumber(surface: Surface, order: Tensor) -> Surface:
                 renumbered[name] = surface[name][edges]
     for name, values in _tensors(surface).items():
         if name not in of_edges:
-            rows = values[order] if surface.is_node_attr(name) else values
-            renumbered[name] = inverse[rows] if rows_of(name) == "sample" else rows
+            rows = values[order] if values.ndim and len(values) == len(order) else values
+            renumbered[name] = inverse[rows] if surface.rows_of(name) == "sample" else rows
     if "vertex_sample" in surface:
         renumbered.vertex_sample = inverse[surface.vertex_sample]
     return renumbered
@@ -232,6 +231,6 @@ def _edge_lists(surface: Surface) -> dict[str, list[str]]:
 
 def _numbered_samples(surface: Surface, index: str) -> Tensor:
     """(2, E): the samples that a list of edges joins, whatever it numbers."""
-    rows, edges = rows_of(index), surface[index]
+    rows, edges = surface.rows_of(index), surface[index]
     joined: Tensor = edges if rows in (None, "sample") else surface[rows][edges]
     return joined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -262,16 +262,21 @@ def register_operator(part: Part) -> Part:
     return part
 
 
-def rows_of(index: str) -> str | None:
+def row_number_of(name: str, more: Mapping[str, str]) -> str | None:
     """Return the tensor whose rows a tensor of that name numbers; None if it holds no row numbers.
 
     Examples
     --------
-    >>> rows_of("coarse_edge_index"), rows_of("pos")
+    >>> row_number_of("coarse_edge_index", {}), row_number_of("pos", {})
     ('coarse_sample', None)
     """
-    usual = "sample" if index.endswith("_index") else None
-    return next((part.indices[index] for part in _PARTS.values() if index in part.indices), usual)
+    return more.get(name) or _ROW_NUMBERS.get(name) or ("sample" if name.endswith("_index") else None)
+
+
+def further_row_numbers(parts: Iterable[Part]) -> dict[str, str]:
+    """Return the row numbers of parts that `row_number_of` does not know by itself."""
+    found = {name: rows for part in parts for name, rows in part.indices.items()}
+    return {name: rows for name, rows in found.items() if _ROW_NUMBERS.get(name) != rows}
 
 
 def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors]:
@@ -516,3 +521,5 @@ _PARTS = {
         Part("eigengradients", ("samples", "eigenfunctions"), _eigengradients, version=2),
     )
 }
+# Those that surfaces made by hand need not say.
+_ROW_NUMBERS = {name: rows for part in _PARTS.values() for name, rows in part.indices.items()}

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.transforms import BaseTransform
 
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.surface.fields import Fields
 from fieldconv.surface.parts import (
     AT_HAND,
     SIGNATURES,
     Preparation,
+    further_row_numbers,
     make_parts,
     parts_of,
-    rows_of,
+    row_number_of,
     single,
 )
 from fieldconv.surface.settings import EIGENFUNCTIONS, Solver, SurfaceSettings
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from fieldconv.surface.pyg import SurfaceData
     from fieldconv.viz.notebook import Display
 
+_NONE_IF_MISSING = frozenset(["x", "y", "pos", "edge_index", "batch"])
 
-class Surface(Data):  # type: ignore[misc]
-    """Samples of a surface, the way back to the mesh, and what was asked for; a PyG ``Data``.
+
+class Surface(Fields):
+    """Samples of a surface, the way back to the mesh, and what was asked for.
+
+    A plain container: attach further tensors as attributes (``surface.y = …``) or items. ``x``, ``y``,
+    ``pos``, ``edge_index`` and ``batch`` are None where missing. `fieldconv.surface.batch` joins surfaces;
+    `to_data` makes PyTorch Geometric data of them.
 
     With the operator "discs" every directed edge (q → p) says where the receiver p lies as seen from the
     sender q. Each sample is its own neighbour, the support is symmetric, and edges are sorted by receiver,
     then sender.
+
+    Parameters
+    ----------
+    row_numbers : mapping of str to str, optional
+        Which tensors hold row numbers, and of which tensor, so that batches count on: see `rows_of`.
+    **fields
+        Tensors and other values, by name.
 
     Attributes
     ----------
@@ -91,6 +107,35 @@ class Surface(Data):  # type: ignore[misc]
     (4, 16)
     """
 
+    name: str
+    pos: Tensor
+    x: Tensor
+    y: Tensor
+    area: Tensor
+    normal: Tensor
+    frame: Tensor
+    edge_index: Tensor
+    log: Tensor
+    transport: Tensor
+    weight: Tensor
+    radius: Tensor
+    sample: Tensor
+    vertex_sample: Tensor
+    vertex_weight: Tensor
+    vertex_transport: Tensor
+    vertex_area: Tensor
+    vertex_y: Tensor
+    batch: Tensor | None
+
+    def __init__(self, row_numbers: Mapping[str, str] | None = None, /, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._row_numbers = dict(row_numbers or {})
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name in _NONE_IF_MISSING:
+            return None  # type: ignore[return-value]
+        return super().__getattr__(name)
+
     @classmethod
     def from_mesh(
         cls,
@@ -136,14 +181,7 @@ class Surface(Data):  # type: ignore[misc]
         sampling : int
             Which set of samples; 0 begins with the vertex farthest from the centre, others anywhere.
         """
-        if not isinstance(mesh, Mesh):
-            raise TypeError(
-                f"a surface is made of a Mesh, not of {type(mesh).__name__}; "
-                f"call Surface.from_mesh(Mesh.load({str(mesh)[:60]!r}))"
-                if isinstance(mesh, str | PathLike)
-                else f"a surface is made of a Mesh, not of {type(mesh).__name__}; build one with "
-                "Mesh(vertices, faces)"
-            )
+        _check_mesh(mesh)
         settings = SurfaceSettings(
             radius,
             samples,
@@ -157,11 +195,23 @@ class Surface(Data):  # type: ignore[misc]
             sampling,
         )
         own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
-        made = make_parts(Preparation(mesh, settings), parts_of(settings))
-        surface = cls.assemble(made, settings)
+        surface = cls.prepare(mesh, settings)
         if own is not None:
             surface.x = single(own)[surface.sample]
         return surface
+
+    @classmethod
+    def prepare(cls, mesh: Mesh, settings: SurfaceSettings) -> Surface:
+        """Prepare a mesh as `from_mesh` does, with all settings in one.
+
+        Examples
+        --------
+        >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+        >>> Surface.prepare(square, SurfaceSettings(samples=2)).num_nodes
+        2
+        """
+        _check_mesh(mesh)
+        return cls.assemble(make_parts(Preparation(mesh, settings), parts_of(settings)), settings)
 
     @classmethod
     def from_points(
@@ -186,7 +236,74 @@ class Surface(Data):  # type: ignore[misc]
         tensors["x"] = seen[0] if len(seen) == 1 else torch.cat(seen, 1)
         for name in SIGNATURES:
             tensors.pop(name, None)
-        return cls(**tensors)
+        return cls(further_row_numbers(parts_of(settings)), **tensors)
+
+    @classmethod
+    def from_data(cls, data: Data) -> Surface:
+        """Return what `to_data` returned, or a PyG batch of such data, as a surface or batch again."""
+        from fieldconv.surface.pyg import from_data
+
+        return from_data(data)
+
+    def to_data(self) -> SurfaceData:
+        """Return the surface as PyTorch Geometric data with the same fields.
+
+        Loaders of PyG make batches of it that all layers and networks take. It needs the extra "pyg".
+
+        Examples
+        --------
+        >>> from torch_geometric.loader import DataLoader
+        >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+        >>> surfaces = [Surface.from_mesh(square), Surface.from_mesh(square)]
+        >>> next(iter(DataLoader([surface.to_data() for surface in surfaces], batch_size=2))).num_nodes
+        8
+        """
+        from fieldconv.surface.pyg import to_data
+
+        return to_data(self)
+
+    @property
+    def row_numbers(self) -> dict[str, str]:
+        """Which tensors hold row numbers, and of which tensor, besides those that `rows_of` knows."""
+        return self._row_numbers
+
+    def rows_of(self, name: str) -> str | None:
+        """Return the tensor whose rows a tensor of that name numbers; None if it holds no row numbers.
+
+        What is named ``NAME_index`` numbers samples unless it is said otherwise.
+
+        Examples
+        --------
+        >>> surface = Surface({"patch_centre": "patch"})
+        >>> surface.rows_of("patch_centre"), surface.rows_of("edge_index"), surface.rows_of("pos")
+        ('patch', 'sample', None)
+        """
+        return row_number_of(name, self._row_numbers)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of samples."""
+        for name in ("pos", "x", "area", "sample"):
+            if name in self:
+                return len(self[name])
+        return int(self.edge_index.max()) + 1 if "edge_index" in self else 0
+
+    @property
+    def num_edges(self) -> int:
+        """Number of pairs of neighbours; 0 without discs."""
+        return self.edge_index.shape[1] if "edge_index" in self else 0
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of surfaces: 1, or as many as are in a batch."""
+        return 1
+
+    def split(self) -> list[Surface]:
+        """Return the single surfaces of a batch; of a single surface itself."""
+        return [self]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._size()})"
 
     @property
     def num_vertices(self) -> int:
@@ -273,8 +390,10 @@ class Surface(Data):  # type: ignore[misc]
         )
 
     def _size(self) -> str:
-        edges = f", {self.num_edges:,} edges" if self.edge_index is not None else ""
-        return f"{self.num_nodes:,} samples of {self.num_vertices:,} vertices{edges}"
+        shapes = f"{self.num_graphs:,} surfaces, " if self.num_graphs > 1 else ""
+        vertices = f" of {self.num_vertices:,} vertices" if "vertex_sample" in self else ""
+        edges = f", {self.num_edges:,} edges" if "edge_index" in self else ""
+        return f"{shapes}{self.num_nodes:,} samples{vertices}{edges}"
 
     def _repr_html_(self) -> str:
         from fieldconv.viz.notebook import SMALL, table
@@ -284,20 +403,12 @@ class Surface(Data):  # type: ignore[misc]
         whole = "ptr" not in self and 32 <= self.num_nodes <= SMALL
         return (self.show()._repr_html_() if whole else "") + text
 
-    def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        rows = rows_of(key)
-        if rows is None:
-            return 0
-        return self.num_nodes if rows == "sample" else len(self[rows])
 
-    def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return -1 if key.endswith("_index") else 0
+class ToSurface:
+    """Turn meshes into surfaces; a ``pre_transform`` of datasets, also of PyTorch Geometric's.
 
-
-class ToSurface(BaseTransform):  # type: ignore[misc]
-    """Turn meshes into surfaces, as a PyG ``pre_transform``; takes a `Mesh`, or ``Data`` with pos and face.
-
-    Labels and other fields of the ``Data`` are carried over, those with a row per vertex to the samples.
+    A `Mesh` becomes a `Surface`. PyG data with pos and face becomes PyG data (see `Surface.to_data`); labels
+    and other fields of it are carried over, those with a row per vertex to the samples.
 
     Examples
     --------
@@ -333,21 +444,48 @@ class ToSurface(BaseTransform):  # type: ignore[misc]
             sampling,
         )
 
-    def forward(self, data: Mesh | Data) -> Surface:
-        if isinstance(data, Mesh):
-            return Surface.from_mesh(data, **self.settings.to_dict())
-        mesh = Mesh(data.pos.numpy(), data.face.numpy().T)
-        surface = Surface.from_mesh(mesh, **self.settings.to_dict())
-        per_vertex = {key for key in data.keys() if data.is_node_attr(key)}  # noqa: SIM118
-        for key, value in data.to_dict().items():
-            if key == "x" or (key not in surface and key != "face"):  # one's own features win, not geometry
-                surface[key] = value[surface.sample] if key in per_vertex else value
-        return surface
+    @classmethod
+    def of(cls, settings: SurfaceSettings) -> ToSurface:
+        """Return the transform with these settings."""
+        made = cls()
+        made.settings = settings
+        return made
+
+    @overload
+    def __call__(self, data: Mesh) -> Surface: ...
+    @overload
+    def __call__(self, data: Data) -> SurfaceData: ...
+    def __call__(self, data: Mesh | Data) -> Surface | SurfaceData:
+        if isinstance(data, Mesh) or not (hasattr(data, "pos") and hasattr(data, "face")):
+            return Surface.prepare(data, self.settings)
+        from fieldconv.surface.pyg import prepare_data
+
+        return prepare_data(data, self.settings)
 
     def __repr__(self) -> str:
         settings = self.settings
         given = {"radius": settings.radius, "samples": settings.samples, **settings.changed()}
         return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+def settings_of(prepare: Callable[[Mesh], Surface]) -> SurfaceSettings | None:
+    """Return the settings of a `ToSurface`; None of any other way to prepare meshes.
+
+    A subclass may prepare them otherwise than its settings say, so that it counts as another way.
+    """
+    return prepare.settings if type(prepare) is ToSurface else None
+
+
+def _check_mesh(mesh: object) -> None:
+    """Raise TypeError for anything but a mesh."""
+    if isinstance(mesh, Mesh):
+        return
+    way = (
+        f"call Surface.from_mesh(Mesh.load({str(mesh)[:60]!r}))"
+        if isinstance(mesh, str | PathLike)
+        else "build one with Mesh(vertices, faces)"
+    )
+    raise TypeError(f"a surface is made of a Mesh, not of {type(mesh).__name__}; {way}")
 
 
 def _own_features(mesh: Mesh, own: NDArray[Any]) -> NDArray[np.float64]:

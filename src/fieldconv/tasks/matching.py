@@ -46,8 +46,8 @@ from fieldconv.labels.pairs import read_pairs
 from fieldconv.labels.splits import split_groups
 from fieldconv.networks.protocol import Network
 from fieldconv.ops import squared_distances
+from fieldconv.surface.batches import batch
 from fieldconv.surface.surface import Surface
-from fieldconv.surface.views import joined
 from fieldconv.tasks.base import (
     LETTER,
     MODERN,
@@ -240,7 +240,7 @@ class Matching(Task):
             weights.append(weight)
             first += pair.scene.num_nodes + pair.model.num_nodes
         return Chunk(
-            joined(surfaces),
+            batch(surfaces),
             names,
             {
                 "scene": torch.from_numpy(np.stack(scenes)),

@@ -284,7 +284,7 @@ def _predict_usable(
     found: list[Decoded] = []
     described: list[NDArray[np.float32]] = []
     for sampling in range(samplings):
-        surface = Surface.from_mesh(mesh, **replace(settings, sampling=sampling).to_dict())
+        surface = Surface.prepare(mesh, replace(settings, sampling=sampling))
         with evaluation_mode(model):
             raw, own = outputs.with_descriptors(surface) if descriptors else (outputs(surface), None)
         found.append(task.decode(raw, surface))

@@ -123,7 +123,7 @@ def write_filters(
     loaded = Mesh.load(mesh).validate() if mesh is not None else None
     responses = []
     if loaded is not None:
-        surface = Surface.from_mesh(loaded, **model.surface_settings().to_dict())
+        surface = Surface.prepare(loaded, model.surface_settings())
         with evaluation_mode(model):
             responses = [
                 (name, surface.interpolate(field).numpy()) for name, field in model.responses(surface).items()

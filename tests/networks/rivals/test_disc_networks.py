@@ -10,7 +10,7 @@ import torch
 
 from fieldconv import Surface
 from fieldconv.networks import Network, network_named
-from fieldconv.surface.views import only
+from fieldconv.surface.views import select
 from fieldconv.tasks import TrainingConfig
 from tests.networks.surfaces import bumpy_torus
 
@@ -34,7 +34,7 @@ def test_reads_what_it_says_and_nothing_else(name: str, task: str) -> None:
     net = tiny(name, task)
     surface = prepared(net)
     assert set(net.reads or ()) <= set(surface.keys())
-    outputs = net(only(surface, net.reads))
+    outputs = net(select(surface, net.reads))
     assert outputs.shape == ((1, 5) if task == "classification" else (180, 5))
     torch.testing.assert_close(outputs, net(surface))
 

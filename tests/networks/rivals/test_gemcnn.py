@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from fieldconv import Mesh, Surface
 from fieldconv.networks import GEMCNN, GEMCNNConfig, network_named
 from fieldconv.networks.rivals.gemcnn import GaugeBlock, GaugeConv, RegularReLU
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant, turn_frames
 from tests.networks.surfaces import bumpy_torus, surface_of
 from tests.shapes import grid, icosphere
@@ -170,7 +170,7 @@ def tiny(head: str, **changes: Any) -> GEMCNN:
 def test_a_batch_is_its_members(head: str) -> None:
     surfaces = [surface_of(bumpy_torus(around), ("ring",)) for around in (8, 11)]
     net = tiny(head)
-    together = net(Batch.from_data_list(surfaces))
+    together = net(surface_batch(surfaces))
     assert together.shape == (2 if head == "classification" else 171, 5)
     torch.testing.assert_close(together, torch.cat([net(surface) for surface in surfaces]))
 

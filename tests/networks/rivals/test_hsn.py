@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from fieldconv.networks import HSN, HSNConfig, network_named
 from fieldconv.networks.rivals.hsn import HarmonicBlock, HarmonicConv, pool, unpool
+from fieldconv.networks.rivals.shared.levels import coarse_level
 from fieldconv.nn import FieldConv
-from fieldconv.surface.views import coarse_level
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant, turn_frames
 from tests.networks.surfaces import bumpy_torus, surface_of
 from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
@@ -117,7 +117,7 @@ def test_does_not_depend_on_frames(head: str) -> None:
 def test_a_batch_is_its_members(head: str) -> None:
     surfaces = [surface_of(bumpy_torus(around), OPERATORS, radius=r) for around, r in ((12, 0.3), (15, 0.4))]
     net = tiny(head)
-    together = net(Batch.from_data_list(surfaces))
+    together = net(surface_batch(surfaces))
     assert together.shape == (2 if head == "classification" else 243, 5)
     torch.testing.assert_close(together, torch.cat([net(surface) for surface in surfaces]))
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from fieldconv.networks import MDGCNN, MDGCNNConfig, network_named
 from fieldconv.networks.rivals.mdgcnn import (
@@ -20,6 +19,7 @@ from fieldconv.networks.rivals.mdgcnn import (
     windows,
 )
 from fieldconv.surface import Surface
+from fieldconv.surface import batch as surface_batch
 from fieldconv.testing import assert_equivariant, turn_frames
 from tests.networks.surfaces import bumpy_torus, surface_of
 from tests.nn.surfaces import flat_surface
@@ -207,7 +207,7 @@ def test_does_not_depend_on_place_numbering_and_size(head: str) -> None:
 def test_a_batch_is_its_members(head: str) -> None:
     surfaces = [surface_of(bumpy_torus(around), OPERATORS, radius=r) for around, r in ((12, 0.3), (15, 0.4))]
     net = tiny(head)
-    together = net(Batch.from_data_list(surfaces))
+    together = net(surface_batch(surfaces))
     assert together.shape == (2 if head == "classification" else 243, 5)
     torch.testing.assert_close(together, torch.cat([net(surface) for surface in surfaces]))
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Batch
 
 import shapes
 from fieldconv.geometry import Mesh
 from fieldconv.networks import Network, network_named
 from fieldconv.networks.rivals.shared.scalar import RowNorm
 from fieldconv.surface import Surface, SurfaceCache
+from fieldconv.surface import batch as surface_batch
 
 NAMES = ["acscnn", "deltaconv", "diffusionnet", "pointnet2"]
 TASKS = ["classification", "segmentation", "matching"]
@@ -44,7 +44,7 @@ def test_a_batch_is_its_members(name: str, task: str) -> None:
     meshes = [bumpy(), Mesh(*shapes.two_components()), Mesh(lonely, shapes.cube()[1]), bumpy(1, seed=3)]
     net = tiny(name, task)
     surfaces = [prepared(net, mesh) for mesh in meshes]
-    together, alone = net(Batch.from_data_list(surfaces)), torch.cat([net(s) for s in surfaces])
+    together, alone = net(surface_batch(surfaces)), torch.cat([net(s) for s in surfaces])
     assert together.isfinite().all()
     assert together.shape == (4 if task == "classification" else sum(s.num_nodes for s in surfaces), 5)
     torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)
@@ -54,7 +54,7 @@ def test_a_batch_is_its_members(name: str, task: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_learns_from_every_parameter(name: str, task: str) -> None:
     net = tiny(name, task).train()
-    net(Batch.from_data_list([prepared(net, bumpy(seed=seed)) for seed in (0, 1)])).square().sum().backward()
+    net(surface_batch([prepared(net, bumpy(seed=seed)) for seed in (0, 1)])).square().sum().backward()
     for parameter_name, parameter in net.named_parameters():
         assert parameter.grad is not None, parameter_name
         assert parameter.grad.isfinite().all(), parameter_name
@@ -155,7 +155,7 @@ def test_says_which_heads_it_has(name: str) -> None:
 def test_positions_reach_to_distance_one_on_each_shape(name: str) -> None:
     small, long = (Surface.from_mesh(bumpy(k), features="rim+xyz") for k in (1, 2))
     long.x[:, 1] *= 3
-    found = tiny(name, features="rim+xyz").inputs(Batch.from_data_list([small, long]))
+    found = tiny(name, features="rim+xyz").inputs(surface_batch([small, long]))
     for own, surface in zip(found.split([len(small.x), len(long.x)]), (small, long), strict=True):
         radius = max(float(np.linalg.norm(row)) for row in surface.x[:, 1:].numpy())
         torch.testing.assert_close(own[:, 1:], surface.x[:, 1:] / radius)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from fieldconv._checked import check_count
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
+from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
 from fieldconv.nn import ScalarHead, TangentLinear, TangentReLU
 from fieldconv.nn.initialise import init_perceptron, squared_shares
 from fieldconv.nn.pooling import mean_per_shape
@@ -20,7 +21,6 @@ from fieldconv.ops import disc_sums
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.direction import polar
 from fieldconv.surface.settings import Solver
-from fieldconv.surface.views import TWO_LEVELS, coarse_level
 
 STREAMS = 2  # rotation orders 0 and 1, as in all results of the paper
 
@@ -299,7 +299,7 @@ class HSN(FeatureNetwork):
         if self.dense is not None:
             return self.dense(self.invariants(features), surface)  # type: ignore[no-any-return]
         classifies = self.config.per_shape
-        level = coarse_level(surface) if classifies else surface
+        level: Any = coarse_level(surface) if classifies else surface
         streams = self.conv(features, level)
         if self.config.head == "vectors":
             return streams[1]  # type: ignore[no-any-return]

@@ -16,10 +16,10 @@ from torch.utils.weak import WeakIdKeyDictionary
 from fieldconv._checked import check_count
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.gathering import seen_by_receiver
+from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
 from fieldconv.nn import ScalarHead
 from fieldconv.ops import Geometry, ring_radii
 from fieldconv.surface.settings import Solver
-from fieldconv.surface.views import TWO_LEVELS, coarse_level
 
 RADIUS = 0.1  # of the windows, whatever the task
 CONTRIBUTORS = 3  # samples that a point of a window reads from, …

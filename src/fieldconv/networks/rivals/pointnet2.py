@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor, nn
-from torch_geometric.nn import PointNetConv
 
 from fieldconv._checked import check_count
 from fieldconv.geometry.resample.sampling import farthest_points
@@ -141,8 +140,8 @@ class PointNet2(ScalarNetwork):
     def __init__(self, config: PointNet2Config) -> None:
         super().__init__(config)
         w, more = config.width, config.num_features - 3
-        self.first = ball_layer(more + 3, w, w, 2 * w)
-        self.second = ball_layer(2 * w + 3, 2 * w, 2 * w, 4 * w)
+        self.first = BallLayer(more + 3, w, w, 2 * w)
+        self.second = BallLayer(2 * w + 3, 2 * w, 2 * w, 4 * w)
         self.whole = perceptron(4 * w + 3, 4 * w, 8 * w, 16 * w)
         dropout = nn.Dropout(config.dropout)
         if config.per_shape:
@@ -165,9 +164,9 @@ class PointNet2(ScalarNetwork):
         shape, shapes = shape_of_samples(surface)
         place, more = self._inputs(surface)
         one, two = Level(surface.ball1_index), Level(surface.ball2_index)
-        x1 = self.first((more, None), (place, place[one.centres]), one.edges)
+        x1 = self.first(more, place, place[one.centres], one.edges)
         near = torch.stack([torch.searchsorted(one.centres, two.edges[0]), two.edges[1]])
-        x2 = self.second((x1, None), (place[one.centres], place[two.centres]), near)
+        x2 = self.second(x1, place[one.centres], place[two.centres], near)
         seen = self.whole(torch.cat([x2, place[two.centres]], 1))
         owner = shape[two.centres]
         whole = torch.segment_reduce(seen, "max", lengths=torch.bincount(owner, minlength=shapes))
@@ -209,9 +208,23 @@ class Level:
         self.edges = torch.stack([index[0], receiver])
 
 
-def ball_layer(*widths: int) -> PointNetConv:
-    """Return max h(x_q, q − p) over the points of balls, with a perceptron h of these widths."""
-    return PointNetConv(perceptron(*widths), add_self_loops=False)
+class BallLayer(nn.Module):
+    """Maxima of h(x_q, q − p) over the points q of balls around p, with a perceptron h of these widths."""
+
+    def __init__(self, *widths: int) -> None:
+        super().__init__()
+        self.local_nn = perceptron(*widths)
+
+    def forward(self, x: Tensor | None, senders: Tensor, receivers: Tensor, edges: Tensor) -> Tensor:
+        """Return (m, C) maxima at the m receivers, given features (n, k) and places (n, 3), (m, 3)."""
+        sender, receiver = edges
+        seen = senders.index_select(0, sender) - receivers.index_select(0, receiver)
+        if x is not None:
+            seen = torch.cat([x.index_select(0, sender), seen], 1)
+        seen = self.local_nn(seen)
+        place = receiver[:, None].expand_as(seen)
+        found: Tensor = seen.new_zeros(len(receivers), seen.shape[1])
+        return found.scatter_reduce_(0, place, seen, "amax", include_self=False)
 
 
 def perceptron(*widths: int) -> nn.Sequential:

@@ -21,7 +21,8 @@ from fieldconv.labels.collection import Collection, Item, Sample
 from fieldconv.labels.label_files import write_numbers
 from fieldconv.labels.own_folder import OwnFolder, read_values
 from fieldconv.networks.protocol import PER_SHAPE, Head, Network, NetworkConfig
-from fieldconv.surface.views import at_vertices, joined, only, turned, turning_columns
+from fieldconv.surface.batches import batch
+from fieldconv.surface.views import at_vertices, select, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
@@ -289,14 +290,14 @@ class Task:
         happens to it.
         """
         shown = [self.varied(one, draw, config, network) for one, draw in zip(examples, draws, strict=True)]
-        return Chunk(joined(shown), [example.name for example in examples])
+        return Chunk(batch(shown), [example.name for example in examples])
 
     def varied(
         self, surface: Surface, draw: np.random.Generator, config: TrainingConfig, network: Network
     ) -> Surface:
         """Return what training shows of a surface: what the network reads, turned and stretched at random."""
         reads = None if network.reads is None else (*network.reads, *self.targets)
-        shown = only(surface, reads)
+        shown = select(surface, reads)
         features = network.config.features
         if turning_columns(surface, features):
             matrix = np.eye(3)

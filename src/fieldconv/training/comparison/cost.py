@@ -12,9 +12,12 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.surface.settings import SurfaceSettings
+from fieldconv.surface.surface import Surface
 
 EXAMPLES = 4  # steps of which the time is taken
 ROUNDS = 3  # the fastest counts: others are slowed down by something else
@@ -66,7 +69,6 @@ def measure_cost(settings: Path) -> Cost:
     """Return what the network costs, here and now."""
     from fieldconv._memory import give_back_memory, keep_freed_memory
     from fieldconv.networks import network_named
-    from fieldconv.surface.surface import Surface
     from fieldconv.tasks import task_named
     from fieldconv.training.fit import adopt
     from fieldconv.training.loop import Fit
@@ -83,8 +85,8 @@ def measure_cost(settings: Path) -> Cost:
     data = data[some]
 
     meshes = [mesh for k in range(min(MESHES, len(data))) for mesh in data.meshes(k)]
-    Surface.from_mesh(meshes[0], **surface_settings.to_dict())  # compiles what needs compiling
-    preparation = float(np.median([_seconds(Surface, mesh, surface_settings) for mesh in meshes]))
+    Surface.prepare(meshes[0], surface_settings)  # compiles what needs compiling
+    preparation = float(np.median([_seconds(mesh, surface_settings) for mesh in meshes]))
 
     model = network_named(run.network_name)(run.network)
     adopt(model, data)
@@ -104,9 +106,9 @@ def measure_cost(settings: Path) -> Cost:
     return Cost(model.num_parameters, preparation, fastest, memory)
 
 
-def _seconds(surface: Any, mesh: Any, settings: Any) -> float:
+def _seconds(mesh: Mesh, settings: SurfaceSettings) -> float:
     began = time.perf_counter()
-    surface.from_mesh(mesh, **settings.to_dict())
+    Surface.prepare(mesh, settings)
     return time.perf_counter() - began
 
 

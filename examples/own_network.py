@@ -12,7 +12,7 @@ import torch
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 from torch import Tensor, nn
-from torch_geometric.loader import DataLoader
+from torch.utils.data import DataLoader
 
 import fieldconv as fc
 from fieldconv.nn import ECHOBlock, FieldConv, LearnedGradient, TangentReLU
@@ -67,7 +67,7 @@ def main() -> float:
     optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
     for epoch in range(12):
         total = 0.0
-        for batch in DataLoader(training, batch_size=1, shuffle=True):
+        for batch in DataLoader(training, batch_size=1, shuffle=True, collate_fn=fc.surface.batch):
             batch = turn(batch)
             loss = nn.functional.cross_entropy(net(batch), batch.y)
             optimiser.zero_grad()

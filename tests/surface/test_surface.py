@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader
+from torch_geometric.data import Batch
 
 import shapes
 from fieldconv.geometry import Mesh, geodesic_discs, tangent_frames
@@ -16,6 +17,7 @@ from fieldconv.geometry.geodesic.geodesic_discs import charts
 from fieldconv.networks.rivals.shared.levels import coarse_level
 from fieldconv.surface import Part, Surface, register_operator
 from fieldconv.surface import batch as surface_batch
+from fieldconv.surface.views import select
 
 
 @pytest.fixture(scope="module")
@@ -317,6 +319,23 @@ def test_what_a_batch_cannot_join(sphere):
         surface_batch([one, other])
     with pytest.raises(ValueError, match="at least one"):
         surface_batch([])
+
+
+def test_batches_of_parts_and_of_batches(sphere):
+    one, other = (Surface.from_mesh(sphere, radius=0.2, samples=n) for n in (50, 60))
+    both = surface_batch([one, other])
+    assert surface_batch([both, one]).batch.bincount().tolist() == [50, 60, 50]
+    shown = surface_batch([select(one, None), select(other, None)])  # no way back to the mesh
+    assert torch.equal(shown.sample, torch.cat([one.sample, other.sample]))
+    assert torch.equal(shown.edge_index, both.edge_index)
+    theirs = Batch.from_data_list([select(one, None).to_data(), select(other, None).to_data()])
+    assert torch.equal(theirs.sample, shown.sample)
+    fewer = select(both, ["x", "edge_index"])
+    assert (fewer.num_graphs, fewer.keys(), fewer[1].keys()) == (
+        2,
+        ["edge_index", "x", "batch", "ptr"],
+        ["edge_index", "x"],
+    )
 
 
 def test_a_batch_joins_whatever_tasks_attach(sphere):

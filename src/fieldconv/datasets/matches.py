@@ -73,6 +73,8 @@ def collate(examples: Sequence[Any]) -> Any:
 
 def _joined(several: Sequence[Matches]) -> Matches:
     """Matches of several pairs, numbered as the samples of batches are."""
+    if len(several) == 1:
+        return several[0]
     samples = torch.cat([one.samples for one in several])
     first = samples.cumsum(0) - samples
     joined = Matches()

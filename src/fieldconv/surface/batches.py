@@ -70,7 +70,7 @@ def batch(surfaces: Sequence[Surface]) -> Surface:
     Parameters
     ----------
     surfaces : sequence of Surface
-        Each has the fields that the first one has.
+        Each has the fields that the first one has. Batches among them are taken apart first.
 
     Examples
     --------
@@ -91,6 +91,7 @@ def batch(surfaces: Sequence[Surface]) -> Surface:
         return surfaces[0]
     if not surfaces:
         raise ValueError("a batch needs at least one surface")
+    surfaces = [single for one in surfaces for single in one.split()]
     first = surfaces[0]
     result, joined = SurfaceBatch(first.row_numbers), {}
     for name in first:
@@ -120,7 +121,7 @@ def _join(surfaces: Sequence[Surface], name: str, values: list[Tensor]) -> tuple
     if values[0].ndim == 0:
         dimension, values = 0, [value[None] for value in values]
     rows, added, first = surfaces[0].rows_of(name), [], 0
-    if rows is not None:
+    if rows == "sample" or (rows is not None and rows in surfaces[0]):  # numbers of what is not there stay
         for one in surfaces:
             added.append(first)
             first += one.num_nodes if rows == "sample" else len(one[rows])

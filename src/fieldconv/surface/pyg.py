@@ -39,9 +39,11 @@ class SurfaceData(Data):  # type: ignore[misc]
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         rows = self.rows_of(key)
-        if rows is None:
+        if rows == "sample":
+            return self.num_nodes
+        if rows is None or rows not in self:  # numbers of what is not there stay
             return 0
-        return self.num_nodes if rows == "sample" else len(self[rows])
+        return len(self[rows])
 
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         return -1 if key.endswith("_index") else 0

@@ -62,7 +62,7 @@ def test_each_command_explains_itself_without_torch(name):
             False,
             marks=pytest.mark.skipif(os.name == "nt", reason="unknowable"),
         ),
-        ("train correspondence --help", "stdout", True),  # printed by tyro
+        ("train correspondence --help", "stdout", True),  # printed by argparse
         ("info MESH", "stdout", True),  # printed by rich
         ("infos", "stderr", True),
         ("info no-such-file.obj", "stderr", True),
@@ -90,13 +90,13 @@ def test_pipes_of_its_own_that_break_are_no_quiet_end(monkeypatch, capsys):
     def fails(**_):
         raise BrokenPipeError(errno.EPIPE, "a worker has ended")
 
-    monkeypatch.setattr("fieldconv.commands.models.models", fails)
+    monkeypatch.setattr("fieldconv.commands.models.models_command", fails)
     assert main(["models"]) == 1
     assert "a worker has ended" in capsys.readouterr().err
 
 
 def test_import_loads_little():
-    heavy = {"torch", "numba", "scipy", "tyro"}
+    heavy = {"torch", "numba", "scipy", "rich"}
     code = f"import sys, fieldconv; loaded = {heavy} & set(sys.modules); assert not loaded, loaded"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
@@ -115,13 +115,22 @@ def test_wrong_usage_is_2(capsys):
         ("precompute x --solver guess", "--solver is guess; it can be .*local"),
         ("info shape.obj --radios 0.2", "there is no option --radios; did you mean --radius"),
         ("info shape.obj --radius far", "--radius is far; it must be a number"),
-        ("predict RUN shape.obj", "--out PATH is missing"),
+        ("predict RUN shape.obj", "the following arguments are required: --out "),
+        ("predict", r"the following arguments are required: RUN\|NAME, MESH, --out "),
         ("predict RUN shape.obj --ou X", "there is no option --ou; did you mean --out"),
         ("predict RUN shape.obj -x --out X", "there is no option -x"),
-        ("predict RUN shape.obj --out", "--out needs a value"),
+        ("predict RUN shape.obj --out", "--out expected one argument"),
         ("evaluate RUN --part al", "--part is al; it can be all, test, train"),
         ("train segmentation --epochs three --out X", "--epochs is three; it must be a whole number"),
         ("cache size now", "now is one argument too many"),
+        ("info shape.obj --radius 0.2 other.obj", "other.obj is one argument too many"),
+        ("view shape.obj --no-open=yes", "--open/--no-open ignored explicit argument 'yes'"),
+        ("bench layer", "it can be geodesics, layers"),
+        ("train segmentation --out RUN --hidden 3", "--hidden expected 2 arguments"),
+        ("train segmentatio --out RUN", "unknown task 'segmentatio'; did you mean segmentation"),
+        ("train segmentation --out RUN --network", "--network expected one argument"),
+        ("train segmentation --out RUN --learning_rate far", "--learning-rate is far; it must be a number"),
+        ("--print-completion fish", "--print-completion takes one of bash, zsh"),
         ("train segmentation --out RUN --epoch 3", "there is no option --epoch; did you mean --epochs"),
     ],
 )
@@ -219,7 +228,7 @@ def test_ctrl_c_in_training_says_how_to_go_on(capfd, monkeypatch):
         raise KeyboardInterrupt
 
     ended = []
-    monkeypatch.setattr("fieldconv.commands.train.run", stop)
+    monkeypatch.setattr("fieldconv.training.run.train_from", stop)
     monkeypatch.setattr("os._exit", lambda code: ended.append(code) or sys.exit(code))
     with pytest.raises(SystemExit):
         main(["train", "segmentation", "--out", "RUN"])

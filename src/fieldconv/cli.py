@@ -1,4 +1,4 @@
-"""The command line: finds the command, reads its arguments from its signature, turns errors into one line."""
+"""The command line: finds the command, reads its arguments, turns errors into one line."""
 
 from __future__ import annotations
 
@@ -10,29 +10,38 @@ import select
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from fieldconv import __version__
 
+if TYPE_CHECKING:
+    from fieldconv.commands.arguments import Arguments
+
 # Command → where it is, and what it is for. Modules are loaded only for the command that is called.
 COMMANDS = {
-    "demo": ("commands.demo:demo", "train a part segmenter on embedded creatures and look at the result"),
-    "train": ("commands.train:train", "train a network for a task"),
-    "evaluate": ("commands.evaluate:evaluate", "measure a trained network"),
-    "predict": ("commands.predict:predict", "labels, classes or descriptors for new meshes"),
-    "match": ("commands.match:match", "dense correspondence between two meshes"),
-    "models": ("commands.models:models", "the networks that come with the package"),
-    "view": ("commands.view:view", "a 3-D page of meshes, labels, fields, discs, predictions"),
-    "compare": ("commands.compare:compare", "several networks on the same data, on one page"),
-    "report": ("commands.report:report", "one page of curves and pictures from one or several runs"),
-    "filters": ("commands.filters:filters", "a page of learned filters and what they respond to"),
-    "info": ("commands.info:info", "what is in a mesh, and what is wrong with it"),
-    "precompute": ("commands.precompute:precompute", "prepare a folder of meshes ahead of training"),
-    "pack": ("commands.pack:pack", "put prepared meshes into few large files, for very many of them"),
-    "cache": ("commands.cache:cache", "size of the kept surfaces and distances, or clear them"),
-    "datasets make": ("commands.datasets:make", "write a folder of embedded shapes, to see the layout"),
-    "datasets check": ("commands.datasets:check", "check a folder of meshes and labels"),
-    "bench": ("commands.bench:bench", "speed and accuracy tables on this machine"),
+    "demo": (
+        "commands.demo:demo_command",
+        "train a part segmenter on embedded creatures and look at the result",
+    ),
+    "train": ("commands.train:train_command", "train a network for a task"),
+    "evaluate": ("commands.evaluate:evaluate_command", "measure a trained network"),
+    "predict": ("commands.predict:predict_command", "labels, classes or descriptors for new meshes"),
+    "match": ("commands.match:match_command", "dense correspondence between two meshes"),
+    "models": ("commands.models:models_command", "the networks that come with the package"),
+    "view": ("commands.view:view_command", "a 3-D page of meshes, labels, fields, discs, predictions"),
+    "compare": ("commands.compare:compare_command", "several networks on the same data, on one page"),
+    "report": ("commands.report:report_command", "one page of curves and pictures from one or several runs"),
+    "filters": ("commands.filters:filters_command", "a page of learned filters and what they respond to"),
+    "info": ("commands.info:info_command", "what is in a mesh, and what is wrong with it"),
+    "precompute": ("commands.precompute:precompute_command", "prepare a folder of meshes ahead of training"),
+    "pack": ("commands.pack:pack_command", "put prepared meshes into few large files, for very many of them"),
+    "cache": ("commands.cache:cache_command", "size of the kept surfaces and distances, or clear them"),
+    "datasets make": (
+        "commands.datasets:make_command",
+        "write a folder of embedded shapes, to see the layout",
+    ),
+    "datasets check": ("commands.datasets:check_command", "check a folder of meshes and labels"),
+    "bench": ("commands.bench:bench_command", "speed and accuracy tables on this machine"),
 }
 
 LONGEST = 4000  # letters of a message
@@ -98,26 +107,45 @@ def _command(arguments: list[str]) -> int:
     if arguments[0] == "--version":
         print(f"fieldconv {__version__}")
         return 0
+    if arguments[0] == "--print-completion":
+        return _print_completion(arguments[1:])
     name = next((" ".join(arguments[:n]) for n in (2, 1) if " ".join(arguments[:n]) in COMMANDS), None)
     if name is None:
         return _unknown(arguments)
     return _run(name, arguments[len(name.split()) :])
 
 
-def _run(name: str, arguments: list[str]) -> int:
+def _print_completion(words: list[str]) -> int:
+    from fieldconv.commands.completion import SHELLS, completion
+
+    if len(words) != 1 or words[0] not in SHELLS:
+        print(f"fieldconv: --print-completion takes one of {', '.join(SHELLS)}", file=sys.stderr)
+        return 2
+    print(completion(words[0], list(COMMANDS), arguments_of))
+    return 0
+
+
+def arguments_of(name: str, words: Sequence[str]) -> Arguments:
+    """Return what a command takes; of some commands, that depends on the words after it."""
+    from fieldconv.commands.arguments import Arguments
+
+    module, function = COMMANDS[name][0].split(":")
+    home = importlib.import_module(f"fieldconv.{module}")
+    program = f"fieldconv {name}"
+    if hasattr(home, "arguments_for"):
+        made: Arguments = home.arguments_for(words, program)
+        return made
+    return Arguments(getattr(home, function), program)
+
+
+def _run(name: str, words: list[str]) -> int:
     from fieldconv.commands.startup import start_quickly
-    from fieldconv.commands.usage import read_arguments
 
     start_quickly()
-    module, function = COMMANDS[name][0].split(":")
     # torch's idle threads would keep their cores for a while, where the kernels' threads could work.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    home = importlib.import_module(f"fieldconv.{module}")
     try:
-        # Some commands have options that depend on what else is on the line.
-        build = getattr(home, f"{function}_for", None)
-        command = build(arguments) if build is not None else getattr(home, function)
-        ready = read_arguments(command, arguments, f"fieldconv {name}")
+        ready = arguments_of(name, words).read(words)
     except ValueError as error:
         print(f"fieldconv: {_one_line(error)}", file=sys.stderr)
         return 2
@@ -193,6 +221,11 @@ def _help() -> str:
             "",
             "commands:",
             *_rows(list(COMMANDS)),
+            "",
+            "options:",
+            "  --version       print the version",
+            "  --print-completion {bash,zsh}",
+            "                  print a script by which the shell completes what you type",
             "",
             "`fieldconv COMMAND --help` explains a command.",
             "",

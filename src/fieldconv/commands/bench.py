@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-import tyro
-
 Table = Literal["geodesics", "layers"]
 
 
-def bench(tables: tyro.conf.Positional[tuple[Table, ...]] = ("geodesics", "layers"), /) -> int:
+def bench_command(tables: tuple[Table, ...] = ("geodesics", "layers"), /) -> int:
     """Measure speed and accuracy on this machine, as ratios to stated baselines.
 
     Args:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import tyro
 
-
-def cache(
-    action: tyro.conf.Positional[Literal["size", "clear"]] = "size", /, folder: str | None = None
-) -> None:
+def cache_command(action: Literal["size", "clear"] = "size", /, folder: str | None = None) -> None:
     """Show the size of what is kept (prepared surfaces, distances on templates), or clear it.
 
     Clearing leaves what other processes are writing. $FIELDCONV_CACHE names another folder or an address such

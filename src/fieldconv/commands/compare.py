@@ -2,94 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from fieldconv.commands.options import given, group_of, options_of
+from fieldconv.commands.arguments import Arguments
 from fieldconv.commands.results import printed_warnings
+from fieldconv.datasets.source import DataSource
 
 
-def compare_for(arguments: list[str]) -> Callable[..., int]:
-    """Return the command, whose options for the data are the fields of `DataSource`."""
-    from fieldconv.datasets.source import DataSource
+def arguments_for(words: Sequence[str], program: str) -> Arguments:
+    """Return the command's arguments, with those of `DataSource`."""
+    arguments = Arguments(compare_command, program)
+    arguments.add_settings("data", "Where the meshes come from.", DataSource, vars(DataSource()))
+    return arguments
 
-    data_options = options_of("data", DataSource, vars(DataSource()))
 
-    def compare(
-        *,
-        networks: str,
-        out: Path,
-        task: str | None = None,
-        seeds: int = 3,
-        recipe: Literal["common", "own"] = "common",
-        preset: str | None = None,
-        epochs: int | None = None,
-        budget: float | None = None,
-        features: str | None = None,
-        samples: int | None = None,
-        threads: int | None = None,
-        data_: Any = data_options(),  # noqa: B008
-    ) -> int:
-        """Train and measure networks on the same data, splits and inputs; one report of all.
+def compare_command(
+    *,
+    networks: str,
+    out: Path,
+    task: str | None = None,
+    seeds: int = 3,
+    recipe: Literal["common", "own"] = "common",
+    preset: str | None = None,
+    epochs: int | None = None,
+    budget: float | None = None,
+    features: str | None = None,
+    samples: int | None = None,
+    threads: int | None = None,
+    **source: Any,
+) -> int:
+    """Train and measure networks on the same data, splits and inputs; one report of all.
 
-        The report has accuracies (mean ± standard deviation over seeds), parameters, time and memory of a
-        step, time of preparation, curves of all networks in one plot, and whether differences are more than
-        chance. Started again, it goes on where it stopped; networks and seeds may be added.
+    The report has accuracies (mean ± standard deviation over seeds), parameters, time and memory of a
+    step, time of preparation, curves of all networks in one plot, and whether differences are more than
+    chance. Started again, it goes on where it stopped; networks and seeds may be added.
 
-        $ fieldconv compare --networks fcnet,hsn,diffusionnet --out FOLDER
-        $ fieldconv compare --data SHREC11 --networks fcnet,hsn --recipe own --seeds 3 --out FOLDER
-        $ fieldconv compare --data FAUST --networks fcnet,acscnn --budget 30 --features xyz --out FOLDER
+    $ fieldconv compare --networks fcnet,hsn,diffusionnet --out FOLDER
+    $ fieldconv compare --data SHREC11 --networks fcnet,hsn --recipe own --seeds 3 --out FOLDER
+    $ fieldconv compare --data FAUST --networks fcnet,acscnn --budget 30 --features xyz --out FOLDER
 
-        Args:
-            networks: Names of networks, with commas between; `fieldconv train` lists them.
-            out: Folder for the runs, the report, tables as CSV and figures for print.
-            task: What the data is for, if the folder does not show it; segmentation of embedded creatures.
-            seeds: Runs of each network; run k has seed k, and split k where the data has none of its own.
-            recipe: One recipe for all, that of the preset, or the one of each network's own paper.
-            preset: Sizes and inputs of the networks, and the common recipe; quick if not given.
-            epochs: Epochs for every network, instead of the recipe's.
-            budget: Minutes of training for each run, instead of a number of epochs.
-            features: Input of every network, instead of the preset's.
-            samples: Samples on each mesh, instead of the preset's number for each network.
-            threads: CPU threads.
-            data_: Where the meshes come from.
-        """
-        from rich.console import Console
-        from rich.table import Table
+    Args:
+        networks: Names of networks, with commas between; `fieldconv train` lists them.
+        out: Folder for the runs, the report, tables as CSV and figures for print.
+        task: What the data is for, if the folder does not show it; segmentation of embedded creatures.
+        seeds: Runs of each network; run k has seed k, and split k where the data has none of its own.
+        recipe: One recipe for all, that of the preset, or the one of each network's own paper.
+        preset: Sizes and inputs of the networks, and the common recipe; quick if not given.
+        epochs: Epochs for every network, instead of the recipe's.
+        budget: Minutes of training for each run, instead of a number of epochs.
+        features: Input of every network, instead of the preset's.
+        samples: Samples on each mesh, instead of the preset's number for each network.
+        threads: CPU threads.
+    """
+    from rich.console import Console
+    from rich.table import Table
 
-        from fieldconv import keep_freed_memory
-        from fieldconv.training.comparison import compare as run
+    from fieldconv import keep_freed_memory
+    from fieldconv.training.comparison import compare
 
-        keep_freed_memory()
-        changes = given(arguments, data_)
-        more = {"features": features, "samples": samples, "threads": threads}
-        changes |= {key: value for key, value in more.items() if value is not None}
-        with printed_warnings():
-            found = run(
-                [name.strip() for name in networks.split(",") if name.strip()],
-                out=out,
-                task=task,
-                seeds=seeds,
-                recipe=recipe,
-                preset=preset,
-                epochs=epochs,
-                budget=budget,
-                **changes,
-            )
-        metric = found.networks[0].metric
-        table = Table("network", "runs", metric.label, "parameters", "ms a step")
-        for network in found.networks:
-            table.add_row(
-                network.name,
-                str(len(network.runs)),
-                network.text(metric.key),
-                f"{network.parameters:,}",
-                f"{1000 * network.step:,.0f}",
-            )
-        Console().print(table)
-        print(f"Wrote {found.page}")
-        return 1 if found.failed else 0
-
-    compare.__annotations__["data_"] = group_of(data_options, "data")
-    return compare
+    keep_freed_memory()
+    more = {"features": features, "samples": samples, "threads": threads}
+    changes = source | {key: value for key, value in more.items() if value is not None}
+    with printed_warnings():
+        found = compare(
+            [name.strip() for name in networks.split(",") if name.strip()],
+            out=out,
+            task=task,
+            seeds=seeds,
+            recipe=recipe,
+            preset=preset,
+            epochs=epochs,
+            budget=budget,
+            **changes,
+        )
+    metric = found.networks[0].metric
+    table = Table("network", "runs", metric.label, "parameters", "ms a step")
+    for network in found.networks:
+        table.add_row(
+            network.name,
+            str(len(network.runs)),
+            network.text(metric.key),
+            f"{network.parameters:,}",
+            f"{1000 * network.step:,.0f}",
+        )
+    Console().print(table)
+    print(f"Wrote {found.page}")
+    return 1 if found.failed else 0

@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 
-Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
-What = Annotated[Literal["creatures"], tyro.conf.Positional]
-
-
-def make(
-    what: What,
-    out: Folder,
+def make_command(
+    what: Literal["creatures"],
+    out: Annotated[Path, "FOLDER"],
     /,
     task: str = "segmentation",
     meshes: int = 60,
@@ -24,7 +19,7 @@ def make(
 ) -> int:
     """Write a folder of embedded creatures, in the layout that your own meshes would have.
 
-    Example: fieldconv datasets make creatures OUT --task segmentation --meshes 60 --vertices 1000
+    $ fieldconv datasets make creatures FOLDER --task segmentation --meshes 60 --vertices 1000
 
     Args:
         what: What to write.
@@ -49,14 +44,16 @@ def make(
         seed=seed,
         watch=progress_bar("Making creatures"),
     )
-    return check(out, task)
+    return check_command(out, task)
 
 
-def check(folder: Folder, /, task: str | None = None) -> int:
+def check_command(folder: Path, /, task: str | None = None) -> int:
     """Read everything in a dataset folder of any known layout, list what is wrong, and sum it up.
 
     Knows the layouts of SHREC'11, the human segmentation set, remeshed FAUST, SHREC'19 (both tracks), and
-    of your own meshes. Example: fieldconv datasets check FOLDER
+    of your own meshes.
+
+    $ fieldconv datasets check FOLDER
 
     Args:
         folder: Folder to check.

@@ -9,7 +9,7 @@ from typing import Any
 from fieldconv.commands.results import print_metrics, printed_warnings
 
 
-def demo(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:
+def demo_command(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:
     """Train a small network to find the parts of animals, on two cores in under three minutes, and show it.
 
     $ fieldconv demo

@@ -2,63 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fieldconv.commands.options import Run, given, group_of, options_of
+from fieldconv.commands.arguments import Arguments, Run
 from fieldconv.commands.results import print_metrics, printed_warnings
+from fieldconv.datasets.source import DataSource
 
 
-def evaluate_for(arguments: list[str]) -> Callable[..., int]:
-    """Return the command, whose options for the data are the fields of `DataSource`."""
-    from fieldconv.datasets.source import DataSource
-
-    data_options = options_of("data", DataSource, vars(DataSource()))
-
-    def evaluate(
-        run: Run,
-        /,
-        *,
-        part: Literal["test", "train", "all"] = "test",
-        rotations: int = 1,
-        samples: int | None = None,
-        out: Path | None = None,
-        data_: Any = data_options(),  # noqa: B008
-    ) -> int:
-        """Measure a trained network: a table of metrics, and JSON, curves and a report in the run's folder.
-
-        $ fieldconv evaluate RUN
-        $ fieldconv evaluate RUN --data OTHER_MESHES --part all --out RESULT
-
-        Args:
-            run: Run or checkpoint folder.
-            part: Part of the data to use.
-            rotations: Average over this many orientations of each shape; slower, a little better.
-            samples: Samples on each shape, instead of as many as the network was trained with.
-            out: Folder for the results; RUN if not given, which takes only results of its own test part.
-            data_: Where the meshes come from; without --data, options not given are those of the run.
-        """
-        return _evaluate(
-            run, given(arguments, data_), part=part, rotations=rotations, samples=samples, out=out
-        )
-
-    evaluate.__annotations__["data_"] = group_of(data_options, "data")
-    return evaluate
+def arguments_for(words: Sequence[str], program: str) -> Arguments:
+    """Return the command's arguments, with those of `DataSource`."""
+    arguments = Arguments(evaluate_command, program)
+    about = "Where the meshes come from; without --data, options not given are those of the run."
+    arguments.add_settings("data", about, DataSource)
+    return arguments
 
 
-def _evaluate(
-    run: Path,
-    changes: dict[str, Any],
+def evaluate_command(
+    run: Run,
+    /,
     *,
-    part: Any,
-    rotations: int,
-    samples: int | None,
-    out: Path | None,
+    part: Literal["test", "train", "all"] = "test",
+    rotations: int = 1,
+    samples: int | None = None,
+    out: Path | None = None,
+    **changes: Any,
 ) -> int:
+    """Measure a trained network: a table of metrics, and JSON, curves and a report in the run's folder.
+
+    $ fieldconv evaluate RUN
+    $ fieldconv evaluate RUN --data OTHER_MESHES --part all --out RESULT
+
+    Args:
+        run: Run or checkpoint folder, or the name of a network that `fieldconv models` lists.
+        part: Part of the data to use.
+        rotations: Average over this many orientations of each shape; slower, a little better.
+        samples: Samples on each shape, instead of as many as the network was trained with.
+        out: Folder for the results; RUN if not given, which takes only results of its own test part.
+    """
     from fieldconv import keep_freed_memory
-    from fieldconv.datasets.source import DataSource
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.checkpoint import load, read_config
     from fieldconv.training.measure import evaluate

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from fieldconv.commands.options import Run
+from fieldconv.commands.arguments import Run
 from fieldconv.commands.results import check_place
 
 
-def filters(
+def filters_command(
     run: Run,
     /,
     mesh: Path | None = None,
@@ -22,7 +22,7 @@ def filters(
     $ fieldconv filters RUN --mesh shape.obj
 
     Args:
-        run: Run or checkpoint folder.
+        run: Run or checkpoint folder, or the name of a network that `fieldconv models` lists.
         mesh: Mesh to apply the network to.
         out: Page to write; filters.html in the run's folder if not given.
         most: At most this many input and output channels of each convolution.

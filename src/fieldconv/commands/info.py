@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldconv._checked import check_count
 from fieldconv._duration import duration
-from fieldconv.commands.options import Meshes
+from fieldconv.commands.arguments import Meshes
 from fieldconv.geometry.geodesic.discs import PAIR_BYTES, RADIUS
 from fieldconv.surface.settings import SAMPLES
 
@@ -25,7 +25,7 @@ VERTEX_SECONDS = 1.5e-5  # for a vertex of a mesh that is sampled
 VERTEX_BYTES = 1500
 
 
-def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = SAMPLES) -> int:
+def info_command(mesh: Meshes, /, radius: float = RADIUS, samples: int = SAMPLES) -> int:
     """Show what is in a mesh, what is wrong with it, and what preparing it would take.
 
     Args:
@@ -40,9 +40,6 @@ def info(mesh: Meshes, /, radius: float = RADIUS, samples: int = SAMPLES) -> int
     from fieldconv.geometry.shapefile import load_shape
 
     keep_freed_memory()
-    if not mesh:
-        print("fieldconv: name at least one mesh file", file=sys.stderr)
-        return 2
     check_count("samples", samples)
     console = Console()
     failed = 0

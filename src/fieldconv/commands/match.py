@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import tyro
-
-from fieldconv.commands.options import Also, Run
+from fieldconv.commands.arguments import Also, Run
 from fieldconv.commands.results import check_elsewhere, printed_warnings
 
 
-def match(
+def match_command(
     run: Run,
-    a: Annotated[Path, tyro.conf.arg(metavar="A"), tyro.conf.Positional],
-    b: Annotated[Path, tyro.conf.arg(metavar="B"), tyro.conf.Positional],
+    a: Path,
+    b: Path,
     /,
     *,
     out: Path = Path("match"),
@@ -47,13 +44,12 @@ def match(
             triangle) for each vertex of A; a few seconds more.
         also: Further formats for the coloured meshes.
     """
-    from fieldconv.training.apply import distinct
-    from fieldconv.training.apply import match as apply
+    from fieldconv.training.apply import distinct, match
     from fieldconv.training.checkpoint import load
 
     check_elsewhere(out, [a, b])
     with printed_warnings():
-        target, confidence, _ = apply(
+        target, confidence, _ = match(
             load(run),
             a,
             b,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldconv.models import MODELS, folder_of
 
 
-def models() -> int:
+def models_command() -> int:
     """List the networks that come with the package; predict, match, evaluate and train --finetune take them.
 
     $ fieldconv models

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import tyro
-
+from fieldconv.commands.arguments import Arguments
 from fieldconv.surface.settings import SurfaceSettings
 
 
-def pack(
-    task: tyro.conf.Positional[str],
+def arguments_for(words: Sequence[str], program: str) -> Arguments:
+    """Return the command's arguments, with the settings of surfaces."""
+    arguments = Arguments(pack_command, program)
+    about = "How meshes are prepared; as the preset says if not given."
+    arguments.add_settings("surface", about, SurfaceSettings)
+    return arguments
+
+
+def pack_command(
+    task: str,
     /,
     *,
     data: Path,
@@ -21,11 +29,11 @@ def pack(
     network: str = "fcnet",
     preset: str = "default",
     config: Path | None = None,
-    settings: Annotated[SurfaceSettings, tyro.conf.arg(name="")] = SurfaceSettings(),  # noqa: B008
     split_seed: int = 0,
     reshaped: int | None = None,
     damaged: int | None = None,
     size: str = "1GB",
+    **settings: Any,
 ) -> int:
     """Prepare the training and test meshes of a folder, and put them into few large files.
 
@@ -43,7 +51,6 @@ def pack(
         network: The network that will be trained.
         preset: Prepare meshes as training with this preset does, unless options say otherwise.
         config: YAML or JSON file of settings, such as the run.yaml of a run.
-        settings: How meshes are prepared.
         split_seed: Draws the test part where a set does not say what it is.
         reshaped: Reshaped copies of each training mesh to pack as well; as many as training would make if
             not given.
@@ -60,7 +67,7 @@ def pack(
 
     keep_freed_memory()
     run = RunSettings.assemble(
-        task, preset=preset, network=network, file=config, changes={**settings.changed(), "data": str(data)}
+        task, preset=preset, network=network, file=config, changes={**settings, "data": str(data)}
     )
     packer = Packer(out, size=size_limit(size) or sys.maxsize)
     wanted = ToSurface.of(run.network.surface_settings)

@@ -8,17 +8,16 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, nullcontext
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Any
 
-import tyro
-
+from fieldconv.commands.arguments import Arguments
 from fieldconv.geometry.mesh.files import meshes_below
 from fieldconv.labels.parallel import Lines
 from fieldconv.surface.settings import SurfaceSettings
@@ -26,16 +25,24 @@ from fieldconv.surface.settings import SurfaceSettings
 Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
 
 
-def precompute(
-    folder: tyro.conf.Positional[Path],
+def arguments_for(words: Sequence[str], program: str) -> Arguments:
+    """Return the command's arguments, with the settings of surfaces."""
+    arguments = Arguments(precompute_command, program)
+    about = "How meshes are prepared; with --task, as its training does if not given."
+    arguments.add_settings("surface", about, SurfaceSettings, vars(SurfaceSettings()))
+    return arguments
+
+
+def precompute_command(
+    folder: Path,
     /,
     task: str | None = None,
     network: str = "fcnet",
-    settings: Annotated[SurfaceSettings, tyro.conf.arg(name="")] = SurfaceSettings(),  # noqa: B008
     workers: int = 0,
     cache: str | None = None,
     shard: str | None = None,
     dask: str | None = None,
+    **options: Any,
 ) -> int:
     """Prepare every mesh in a folder, and the folders in it, ahead of training.
 
@@ -50,7 +57,6 @@ def precompute(
         folder: Folder of meshes.
         task: Prepare them as training for this task does, by default settings, unless options say otherwise.
         network: The network that will be trained for it.
-        settings: How meshes are prepared.
         workers: Processes; as many as cores if 0.
         cache: Folder or address (such as s3://bucket/surfaces) to keep prepared surfaces in; the user's cache
             folder if not given.
@@ -66,13 +72,12 @@ def precompute(
 
     if workers < 0:
         raise ValueError(f"workers is {workers}; give a whole number from 1 up, or 0 for as many as cores")
-    if task is not None:
-        kind = network_named(network)
-        settings = (
-            task_named(task)
-            .network_config(kind.Config, network=network, classes=1, **settings.changed())
-            .surface_settings
-        )
+    if task is None:
+        settings = SurfaceSettings(**options)
+    else:
+        kind = network_named(network).Config
+        config = task_named(task).network_config(kind, network=network, classes=1, **options)
+        settings = config.surface_settings
     paths = shard_of(meshes_below(folder), shard) if shard is not None else meshes_below(folder)
     # Other machines may have another home, and start in another folder.
     where = cache or default_folder()

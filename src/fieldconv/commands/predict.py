@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
-
-from fieldconv.commands.options import Also, Run
+from fieldconv.commands.arguments import Also, Meshes, Run
 from fieldconv.commands.results import check_elsewhere, mesh_paths
 
 PRINTED = 20
 
 
-def predict(
+def predict_command(
     run: Run,
-    meshes: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="MESH …"), tyro.conf.Positional],
+    meshes: Meshes,
     /,
     *,
     out: Path,
@@ -38,7 +36,7 @@ def predict(
     $ fieldconv predict RUN scan.xyz --out RESULT --also glb obj
 
     Args:
-        run: Run or checkpoint folder.
+        run: Run or checkpoint folder, or the name of a network that `fieldconv models` lists.
         meshes: Mesh files or clouds of points (ply, obj, off, xyz without faces), folders of meshes, or text
             files that list them.
         out: Folder for the results.
@@ -53,8 +51,7 @@ def predict(
     from fieldconv import keep_freed_memory
     from fieldconv._io import write_csv, write_json
     from fieldconv.surface.views import check_rotations
-    from fieldconv.training.apply import distinct, task_of
-    from fieldconv.training.apply import predict as apply
+    from fieldconv.training.apply import distinct, predict, task_of
     from fieldconv.training.checkpoint import load
     from fieldconv.training.run_progress import follow
 
@@ -71,7 +68,7 @@ def predict(
     notes, problems = [], []
     for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
         try:
-            found = apply(
+            found = predict(
                 model,
                 path,
                 rotations=rotations,

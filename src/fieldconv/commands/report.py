@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from fieldconv.commands.results import check_place
 
-Runs = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
 
-
-def report(runs: Runs, /, out: Path | None = None, figures: Path | None = None) -> None:
+def report_command(
+    runs: Annotated[tuple[Path, ...], "RUN"], /, out: Path | None = None, figures: Path | None = None
+) -> None:
     """Write a run's report, or one page with the curves of several runs over each other.
 
     $ fieldconv report RUN

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import tyro
-
-from fieldconv.commands.options import given, group_of, help_texts, options_of, value_of
+from fieldconv.commands.arguments import Arguments
+from fieldconv.commands.docstrings import field_texts
 from fieldconv.commands.results import print_metrics, printed_warnings
+from fieldconv.datasets.source import DataSource
+from fieldconv.surface.settings import SurfaceSettings
 
 OVERVIEW = """\
 usage: fieldconv train TASK --out RUN [OPTIONS]
@@ -35,134 +37,109 @@ examples:
 """
 
 
-def train_for(arguments: list[str]) -> Callable[..., int]:
-    """Return the command for a task and network, so that --help shows their settings in groups."""
-    from fieldconv.datasets.source import DataSource
-    from fieldconv.networks import network_named
-    from fieldconv.surface.settings import SurfaceSettings
+def arguments_for(words: Sequence[str], program: str) -> Arguments:
+    """Return the command's arguments: the settings of the task and network that the line names."""
+    from fieldconv.networks import network_named, network_names
     from fieldconv.tasks import task_named, task_names
-    from fieldconv.training.settings import NETWORK, Machine, RunSettings
+    from fieldconv.training.settings import NETWORK, Machine
 
-    chosen = _task_on(arguments, task_names())
+    given, others = _first_look(words)
+    chosen = _task_on(others, task_names())
+    helped = not {"-h", "--help"}.isdisjoint(words)
     if chosen is None:
         print(_overview())
-        sys.exit(0 if {"-h", "--help"} & set(arguments) else 2)
+        sys.exit(0 if helped else 2)
     task = task_named(chosen)
-    network = value_of(arguments, "--network", NETWORK)
-    preset = value_of(arguments, "--preset", "default")
-    config = network_named(network).Config
+    network = given["network"] or NETWORK
+    preset = given["preset"] or "default"
+    task.preset(preset)  # raises if there is none
+    values: dict[str, dict[str, Any]] = {}
+    if helped:
+        values = {name: _values(task.name, network, name, given) for name in [preset, *task.presets]}
+    own = values.pop(preset, None)
+    names = {"task": task_names(), "network": network_names(), "preset": list(task.presets)}
+    arguments = Arguments(train_command, program, choices=names)
+    arguments.add_settings(
+        "data", "Where the meshes come from.", DataSource, vars(DataSource()) if helped else None
+    )
+    arguments.add_settings("recipe", "How it learns.", task.Config, own, values)
+    arguments.add_settings(
+        "network",
+        "What the network is made of, and how meshes are prepared for it.",
+        network_named(network).Config,
+        own,
+        values,
+        without=("head", "outputs", "in_channels"),  # what the task and the data decide
+        texts=field_texts(SurfaceSettings),
+    )
+    arguments.add_settings("machine", "Where it is computed.", Machine, vars(Machine()))
+    return arguments
+
+
+def _first_look(words: Sequence[str]) -> tuple[dict[str, str | None], list[str]]:
+    """Return the options that decide what others there are and what the help shows, and all other words.
+
+    Examples
+    --------
+    >>> given, others = _first_look(["--preset=paper", "segmentation", "--out", "RUN"])
+    >>> given["preset"], given["network"], others
+    ('paper', None, ['segmentation', '--out', 'RUN'])
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--network", "--preset", "--data", "--vertices"):
+        parser.add_argument(option, nargs="?")  # what is wrong with it is said later
+    given, others = parser.parse_known_args(words)
+    return vars(given), others
+
+
+def _values(task: str, network: str, preset: str, given: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the value of each setting in a preset, for the help."""
+    from fieldconv.training.settings import RunSettings
 
     # The radius depends on the data: on coarse creatures it is larger.
-    data: dict[str, Any] = {"data": value_of(arguments, "--data", "") or None}
-    vertices = value_of(arguments, "--vertices", "")
-    if vertices.isdecimal() and int(vertices) > 0:  # else the error comes when the line is read as a whole
+    data: dict[str, Any] = {"data": given["data"]}
+    if (vertices := given["vertices"] or "").isdecimal() and int(vertices) > 0:
         data["vertices"] = int(vertices)
-
-    def values(name: str) -> dict[str, dict[str, Any]]:
-        settings = RunSettings.assemble(task.name, preset=name, network=network, changes=data)
-        return {"recipe": settings.training.to_dict(), "network": vars(settings.network)}
-
-    task.preset(preset)  # raises if there is none
-    every = {name: values(name) for name in task.presets}
-
-    def group(title: str, kind: type[Any], **more: Any) -> type[Any]:
-        others = {name: own[title] for name, own in every.items() if name != preset}
-        return options_of(title, kind, every[preset][title], others, **more)
-
-    data_options = options_of("data", DataSource, vars(DataSource()))
-    recipe_options = group("recipe", task.Config)
-    network_options = group(
-        "network",
-        config,
-        without=("head", "outputs", "in_channels"),  # what the task and the data decide
-        texts=help_texts(SurfaceSettings),
-    )
-    machine_options = options_of("machine", Machine, vars(Machine()))
-    tasks: Any = Literal[tuple(task_names())]
-    presets: Any = Literal[tuple(task.presets)]
-
-    def train(
-        task: Any,
-        /,
-        *,
-        out: Path,
-        network: str = NETWORK,
-        finetune: str | None = None,
-        preset: Any = "default",
-        config: Path | None = None,
-        resume: bool = False,
-        data_: Any = data_options(),  # noqa: B008
-        recipe_: Any = recipe_options(),  # noqa: B008
-        network_: Any = network_options(),  # noqa: B008
-        machine_: Any = machine_options(),  # noqa: B008
-    ) -> int:
-        """Train a network, measure it on the test part, and write all of it to a folder.
-
-        Without --data it learns from embedded creatures, and the radius shown is for them. Every setting of
-        a preset can be changed by the option of its name; values in brackets are those of other presets. A
-        second run with the same settings and seed gives the same network.
-
-        $ fieldconv train segmentation --out RUN
-        $ fieldconv train classification --data MESHES --preset paper --epochs 10 --out RUN
-        $ fieldconv train segmentation --out RUN --resume
-        $ fieldconv train segmentation --data MESHES --finetune bodies --out RUN
-        $ fieldconv train segmentation --devices 2 --strategy ddp --out RUN
-
-        Args:
-            task: What to learn.
-            out: Folder for the network, its checkpoints, logs, results and report.
-            network: The network to train; `fieldconv train` lists them.
-            finetune: Begin with the weights of this run, or of one that `fieldconv models` lists; the last
-                layer starts anew if the classes differ.
-            preset: The paper's text (paper), what reaches its numbers (reproduce), for meshes clean or
-                damaged (default), for clean ones alone, far quicker (quick), or tiny, to try (tiny).
-            config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
-            resume: Go on where the run in --out stopped, with its settings; results are as in one go.
-            data_: Where the meshes come from.
-            recipe_: How it learns.
-            network_: What the network is made of, and how meshes are prepared for it.
-            machine_: Where it is computed.
-        """
-        changes: dict[str, Any] = {}
-        for options in (data_, recipe_, network_, machine_):
-            changes |= given(arguments, options)
-        named = {"--network": network, "--preset": preset}
-        chosen = {option: value for option, value in named.items() if value_of(arguments, option, "")}
-        return run(
-            task,
-            out,
-            changes,
-            network=chosen.get("--network"),
-            finetune=finetune,
-            preset=chosen.get("--preset"),
-            config=config,
-            resume=resume,
-        )
-
-    # The types depend on the task and the network.
-    train.__annotations__ |= {
-        "task": Annotated[tasks, tyro.conf.Positional],
-        "preset": presets,
-        "data_": group_of(data_options, "data"),
-        "recipe_": group_of(recipe_options, "recipe"),
-        "network_": group_of(network_options, "network"),
-        "machine_": group_of(machine_options, "machine"),
-    }
-    return train
+    settings = RunSettings.assemble(task, preset=preset, network=network, changes=data)
+    return {**settings.training.to_dict(), **vars(settings.network)}
 
 
-def run(
-    task: str,
-    out: Path,
-    changes: dict[str, Any],
+def train_command(
+    task: Annotated[str, "TASK"],
+    /,
     *,
-    network: str | None = None,
-    finetune: str | None = None,
+    out: Annotated[Path, "RUN"],
+    network: Annotated[str | None, "NAME"] = None,
+    finetune: Annotated[str | None, "RUN|NAME"] = None,
     preset: str | None = None,
     config: Path | None = None,
     resume: bool = False,
+    **changes: Any,
 ) -> int:
-    """Train, test and report with the given settings; return the exit code."""
+    """Train a network, measure it on the test part, and write all of it to a folder.
+
+    Without --data it learns from embedded creatures, and the radius shown is for them. Every setting of
+    a preset can be changed by the option of its name; values in brackets are those of other presets. A
+    second run with the same settings and seed gives the same network.
+
+    $ fieldconv train segmentation --out RUN
+    $ fieldconv train classification --data MESHES --preset paper --epochs 10 --out RUN
+    $ fieldconv train segmentation --out RUN --resume
+    $ fieldconv train segmentation --data MESHES --finetune bodies --out RUN
+    $ fieldconv train segmentation --devices 2 --strategy ddp --out RUN
+
+    Args:
+        task: What to learn.
+        out: Folder for the network, its checkpoints, logs, results and report.
+        network: The network to train, fcnet if not given; `fieldconv train` explains them.
+        finetune: Begin with the weights of this run, or of one that `fieldconv models` lists; the last
+            layer starts anew if the classes differ.
+        preset: The paper's text (paper), what reaches its numbers (reproduce), for meshes clean or
+            damaged (default, also if not given), for clean ones alone, far quicker (quick), or tiny, to
+            try (tiny).
+        config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
+        resume: Go on where the run in --out stopped, with its settings; results are as in one go.
+    """
     from fieldconv import keep_freed_memory
     from fieldconv.labels.errors import DatasetError
     from fieldconv.training.evidence import report_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fieldconv.commands.options import Meshes
+from fieldconv.commands.arguments import Meshes
 from fieldconv.commands.results import check_place
 from fieldconv.geometry.geodesic.discs import RADIUS
 
@@ -17,7 +17,7 @@ Files = tuple[Path, ...]
 Axis = Literal["x", "y", "z"]
 
 
-def view(
+def view_command(
     meshes: Meshes,
     /,
     labels: Files = (),
@@ -58,12 +58,12 @@ def view(
         png: Write a static picture too; without --out, nothing but the picture.
         open: Open the page in the browser.
     """
-    from fieldconv.viz.view_meshes import view as show
+    from fieldconv.viz.view_meshes import view
 
     check_place(out, png)
     shown, template = _predicted(run, meshes) if run is not None else (None, None)
     files = {"labels": labels, "scalar": scalar, "field": field, "map": map, "error": error}
-    written = show(
+    written = view(
         meshes,
         **{what: given or None for what, given in files.items()},
         disc=disc,

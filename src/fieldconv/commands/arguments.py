@@ -135,9 +135,8 @@ class Arguments:
             option = word.split("=")[0]
             if re.match("--?[A-Za-z]", option) and option not in self.choices:
                 near = difflib.get_close_matches(option, sorted(self.choices), 1, cutoff=0.7)
-                self._parser.error(
-                    f"there is no option {option}" + "".join(f"; did you mean {n}?" for n in near)
-                )
+                hint = f"; did you mean {near[0]}?" if near else ""
+                self._parser.error(f"there is no option {option}{hint}")
         try:
             found, left = self._parser.parse_known_args([*options, *words[len(options) :]])
         except argparse.ArgumentError as error:
@@ -229,14 +228,14 @@ def _whole(value: Any) -> Any:
 
 
 def _with_hyphens(word: str) -> str:
-    option, *value = word.split("=", 1) if word.startswith("--") else (word,)
-    return "=".join([option.replace("_", "-") if word.startswith("--") else option, *value])
+    """Return an option, or one with its value after "=", with hyphens in its name."""
+    option, equals, value = word.partition("=")
+    return option.replace("_", "-") + equals + value if word.startswith("--") else word
 
 
 def _wrapped(text: str) -> str:
-    return textwrap.fill(
-        text, shutil.get_terminal_size().columns - 4
-    )  # argparse keeps 2, groups are indented
+    width = shutil.get_terminal_size().columns - 4  # argparse keeps two free, and indents groups by two
+    return textwrap.fill(text, width)
 
 
 def _escaped(text: str) -> str:

@@ -43,8 +43,8 @@ def arguments_for(words: Sequence[str], program: str) -> Arguments:
     from fieldconv.tasks import task_named, task_names
     from fieldconv.training.settings import NETWORK, Machine
 
-    given, others = _first_look(words)
-    chosen = _task_on(others, task_names())
+    given, rest = _first_look(words)
+    chosen = _task_on(rest, task_names())
     helped = not {"-h", "--help"}.isdisjoint(words)
     if chosen is None:
         print(_overview())
@@ -53,22 +53,21 @@ def arguments_for(words: Sequence[str], program: str) -> Arguments:
     network = given["network"] or NETWORK
     preset = given["preset"] or "default"
     task.preset(preset)  # raises if there is none
-    values: dict[str, dict[str, Any]] = {}
-    if helped:
-        values = {name: _values(task.name, network, name, given) for name in [preset, *task.presets]}
-    own = values.pop(preset, None)
+    presets = task.presets if helped else ()
+    others = {name: _values(task.name, network, name, given) for name in presets}
+    values = others.pop(preset, None)
     names = {"task": task_names(), "network": network_names(), "preset": list(task.presets)}
     arguments = Arguments(train_command, program, choices=names)
     arguments.add_settings(
         "data", "Where the meshes come from.", DataSource, vars(DataSource()) if helped else None
     )
-    arguments.add_settings("recipe", "How it learns.", task.Config, own, values)
+    arguments.add_settings("recipe", "How it learns.", task.Config, values, others)
     arguments.add_settings(
         "network",
         "What the network is made of, and how meshes are prepared for it.",
         network_named(network).Config,
-        own,
         values,
+        others,
         without=("head", "outputs", "in_channels"),  # what the task and the data decide
         texts=field_texts(SurfaceSettings),
     )
@@ -81,15 +80,15 @@ def _first_look(words: Sequence[str]) -> tuple[dict[str, str | None], list[str]]
 
     Examples
     --------
-    >>> given, others = _first_look(["--preset=paper", "segmentation", "--out", "RUN"])
-    >>> given["preset"], given["network"], others
+    >>> given, rest = _first_look(["--preset=paper", "segmentation", "--out", "RUN"])
+    >>> given["preset"], given["network"], rest
     ('paper', None, ['segmentation', '--out', 'RUN'])
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in ("--network", "--preset", "--data", "--vertices"):
         parser.add_argument(option, nargs="?")  # what is wrong with it is said later
-    given, others = parser.parse_known_args(words)
-    return vars(given), others
+    given, rest = parser.parse_known_args(words)
+    return vars(given), rest
 
 
 def _values(task: str, network: str, preset: str, given: Mapping[str, str | None]) -> dict[str, Any]:

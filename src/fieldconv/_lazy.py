@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from fieldconv._process import process_unchanged
@@ -21,20 +20,28 @@ def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
         Its ``__name__`` and ``__file__``. Beside it is ``__init__.pyi``, which type checkers read as well:
         lines ``from fieldconv.networks.fcnet import FCNet as FCNet``.
     """
-    homes = {
-        alias.name: node.module
-        for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
-    }
+
+    @cache
+    def homes() -> dict[str, str]:
+        import ast  # `fieldconv --help` needs neither this nor the stub
+
+        with open(f"{file.removesuffix('.py')}.pyi", encoding="utf-8") as stub:
+            tree = ast.parse(stub.read())
+        return {
+            alias.name: node.module
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and node.module
+            for alias in node.names
+        }
 
     def get(name: str) -> Any:
-        if name not in homes:
+        home = homes().get(name)
+        if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with process_unchanged():  # by the packages that this imports
             warnings.filterwarnings("ignore", "IProgress not found")  # tqdm's, in notebooks; we do not use it
-            if homes[name] == package:
+            if home == package:
                 return import_module(f"{package}.{name}")
-            return getattr(import_module(homes[name]), name)
+            return getattr(import_module(home), name)
 
-    return get, lambda: sorted(homes)
+    return get, lambda: sorted(homes())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -197,9 +199,12 @@ def _overview() -> str:
     from fieldconv.networks import network_named, network_names
     from fieldconv.tasks import all_tasks
 
-    def first_line(text: str | None) -> str:
-        return (text or "").strip().splitlines()[0] if text else ""
+    width = shutil.get_terminal_size().columns
 
-    tasks = "\n".join(f"  {task.name:20}{task.about}" for task in all_tasks())
-    networks = "\n".join(f"  {name:20}{first_line(network_named(name).__doc__)}" for name in network_names())
+    def row(name: str, text: str | None) -> str:
+        line = (text or "").strip().split("\n")[0]
+        return textwrap.fill(f"  {name:20}{line}", width, subsequent_indent=" " * 22)
+
+    tasks = "\n".join(row(task.name, task.about) for task in all_tasks())
+    networks = "\n".join(row(name, network_named(name).__doc__) for name in network_names())
     return OVERVIEW.format(tasks=tasks, networks=networks)

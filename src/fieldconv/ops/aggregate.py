@@ -8,68 +8,49 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.backend import Backend, check_backend
 from fieldconv.ops.compiled import aggregate_kernels as compiled
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.lift import lift
 from fieldconv.ops.portable import aggregate_torch as portable
+from fieldconv.ops.register import GEOMETRY, differentiate, either, register
 from fieldconv.ops.rings import Spacing
 
-# The operations below are what torch.compile and torch.export see. The sums are linear in the features:
-# gather and scatter are each other's adjoints, hence each other's derivatives, to any order.
-_REST = (
-    "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch, "
-    "int first_order, int rings, str spacing, bool scalars, str backend"
-)
 
-
-@torch.library.custom_op("fieldconv::gather", mutates_args=(), schema=f"(Tensor y, {_REST}) -> Tensor")
-def _gather(y: Tensor, *rest: Any) -> Tensor:
-    *geometry, first_order, rings, spacing, scalars, backend = rest
-    sums = Geometry(*geometry), first_order, rings, spacing, scalars
-    return compiled.gather(y, *sums) if use_compiled(backend, y) else portable.gather(y, *sums)
-
-
-@torch.library.custom_op(
-    "fieldconv::scatter", mutates_args=(), schema=f"(Tensor gradient, {_REST}) -> Tensor"
-)
-def _scatter(gradient: Tensor, *rest: Any) -> Tensor:
-    *geometry, first_order, rings, spacing, scalars, backend = rest
-    sums = Geometry(*geometry), first_order, rings, spacing, scalars
-    if use_compiled(backend, gradient):
-        return compiled.scatter(gradient, *sums)
-    return portable.scatter(gradient, *sums)
-
-
-@_gather.register_fake
-def _(y: Tensor, *rest: Any) -> Tensor:
+def _fake_gather(y: Tensor, *rest: Any) -> Tensor:
     *_, rings, _spacing, _scalars, _backend = rest
     orders, points, channels = y.shape
     return y.new_empty(points, orders, rings, channels)
 
 
-@_scatter.register_fake
-def _(gradient: Tensor, *rest: Any) -> Tensor:
+def _fake_scatter(gradient: Tensor, *rest: Any) -> Tensor:
     points, orders, _, channels = gradient.shape
     return gradient.new_empty(orders, points, channels)
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    _, *geometry, first_order, rings, spacing, scalars, backend = inputs
-    ctx.save_for_backward(*geometry)
-    ctx.options = first_order, rings, spacing, scalars, backend
+def _gather_backward(gradient: Tensor, _: None, *rest: Any) -> tuple[Tensor]:
+    return (_scatter(gradient, *rest),)
 
 
-def _derivative(adjoint: Any) -> Any:
-    def gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        rest = (*ctx.saved_tensors, *ctx.options)
-        return adjoint(gradient, *rest), *(None for _ in rest)
-
-    return gradient
+def _scatter_backward(gradient: Tensor, _: None, *rest: Any) -> tuple[Tensor]:
+    return (_gather(gradient, *rest),)
 
 
-_gather.register_autograd(_derivative(_scatter), setup_context=_save)
-_scatter.register_autograd(_derivative(_gather), setup_context=_save)
+_REST = f"{GEOMETRY}, int first_order, int rings, str spacing, bool scalars, str backend"
+_gather = register(
+    f"gather(Tensor y, {_REST}) -> Tensor",
+    either(compiled.gather, portable.gather, geometry=1),
+    _fake_gather,
+)
+_scatter = register(
+    f"scatter(Tensor gradient, {_REST}) -> Tensor",
+    either(compiled.scatter, portable.scatter, geometry=1),
+    _fake_scatter,
+)
+# The sums are linear in the features: gather and scatter are each other's adjoints, hence each other's
+# derivatives, to any order.
+differentiate(_gather, _gather_backward, linear=True)
+differentiate(_scatter, _scatter_backward, linear=True)
 
 
 def disc_sums(

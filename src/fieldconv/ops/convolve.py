@@ -4,92 +4,58 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from fieldconv.ops import plain
 from fieldconv.ops.aggregate import field_aggregate
-from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.backend import Backend, check_backend
 from fieldconv.ops.compiled import convolve_kernels as compiled
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import convolve_torch as portable
+from fieldconv.ops.register import GEOMETRY, differentiate, either, register
 from fieldconv.ops.rings import Spacing
 
-_GEOMETRY = (
-    "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch, "
-    "str spacing, str backend"
-)
 
-
-def _in_two_steps(
-    x: Tensor, real: Tensor, imaginary: Tensor, *, surface: Any, spacing: Spacing, backend: Any
-) -> Tensor:
+def _in_two_steps(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
     """The sums, then one matrix product: differentiable to any order, and by the geometry too."""
+    *tensors, spacing, backend = rest
     orders, rings = real.shape[:2]
     sums = field_aggregate(
-        x, surface, rings=rings, band_limit=orders // 2, spacing=spacing, backend=backend
+        x, Geometry(*tensors), rings=rings, band_limit=orders // 2, spacing=spacing, backend=backend
     )  # A[p, m, n, c]
     return complex_matmul(sums.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
 
 
-@torch.library.custom_op(
-    "fieldconv::convolve",
-    mutates_args=(),
-    schema=f"(Tensor x, Tensor real, Tensor imaginary, {_GEOMETRY}) -> Tensor",
-)
-def _convolve(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
-    *tensors, spacing, backend = rest
-    geometry = Geometry(*tensors)
-    if use_compiled(backend, x):
-        return compiled.convolve(x, real, imaginary, geometry, spacing)
-    return portable.convolve(x, real, imaginary, geometry, spacing)
-
-
-@torch.library.custom_op(
-    "fieldconv::convolve_backward",
-    mutates_args=(),
-    schema=f"(Tensor x, Tensor real, Tensor imaginary, Tensor gradient, {_GEOMETRY}) "
-    "-> (Tensor, Tensor, Tensor)",
-)
-def _convolve_backward(
-    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, *rest: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    *tensors, spacing, backend = rest
-    geometry = Geometry(*tensors)
-    if use_compiled(backend, x):
-        return compiled.convolve_backward(x, real, imaginary, gradient, geometry, spacing)
-    return portable.convolve_backward(x, real, imaginary, gradient, geometry, spacing)
-
-
-@_convolve.register_fake
-def _(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
+def _fake(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
     return x.new_empty(len(x), real.shape[3])
 
 
-@_convolve_backward.register_fake
-def _(
+def _fake_backward(
     x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     return x.new_empty(x.shape), real.new_empty(real.shape), imaginary.new_empty(imaginary.shape)
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    *tensors, ctx.spacing, ctx.backend = inputs
-    ctx.save_for_backward(*tensors)
+def _backward(
+    gradient: Tensor, x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    by_inputs: tuple[Tensor, Tensor, Tensor] = _convolve_backward(x, real, imaginary, gradient, *rest)
+    return by_inputs
 
 
-def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    *inputs, edge_index, log, transport, weight, radius, batch = ctx.saved_tensors
-    geometry = Geometry(edge_index, log, transport, weight, radius, batch)
-    nothing = [None] * (len(geometry) + 2)
-    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        out = _in_two_steps(*inputs, surface=geometry, spacing=ctx.spacing, backend=ctx.backend)
-        return *plain.gradients(out, inputs, gradient), *nothing
-    return *_convolve_backward(*inputs, gradient, *geometry, ctx.spacing, ctx.backend), *nothing
-
-
-_convolve.register_autograd(_gradient, setup_context=_save)
+_REST = f"{GEOMETRY}, str spacing, str backend"
+_convolve = register(
+    f"convolve(Tensor x, Tensor real, Tensor imaginary, {_REST}) -> Tensor",
+    either(compiled.convolve, portable.convolve, geometry=3),
+    _fake,
+)
+_convolve_backward = register(
+    f"convolve_backward(Tensor x, Tensor real, Tensor imaginary, Tensor gradient, {_REST}) "
+    "-> (Tensor, Tensor, Tensor)",
+    either(compiled.convolve_backward, portable.convolve_backward, geometry=4),
+    _fake_backward,
+)
+differentiate(_convolve, _backward, equations=_in_two_steps)
 
 
 def field_convolve(
@@ -136,6 +102,6 @@ def field_convolve(
     check_backend(backend, x)
     geometry = Geometry.of(surface)
     if geometry.wants_gradients():
-        return _in_two_steps(x, real, imaginary, surface=surface, spacing=spacing, backend=backend)
+        return _in_two_steps(x, real, imaginary, *geometry, spacing, backend)
     out: Tensor = _convolve(x, real, imaginary, *geometry, spacing, backend)
     return out

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.backend import Backend, check_backend
 from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.compiled import echo_kernels as compiled
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import echo_torch as portable
+from fieldconv.ops.register import GEOMETRY, differentiate, either, register
 
 Votes = Literal["vector", "magnitude"]
 
@@ -31,64 +31,36 @@ def echo_size(radial_samples: int = 3) -> int:
     return len(disc_cells(radial_samples))
 
 
-_REST = (
-    "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch, "
-    "int radial_samples, bool vector, str backend"
-)
-
-
-@torch.library.custom_op(
-    "fieldconv::echo", mutates_args=(), schema=f"(Tensor x, {_REST}) -> (Tensor, Tensor)"
-)
-def _echo(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
-    *geometry, radial_samples, vector, backend = rest
-    votes = Geometry(*geometry), radial_samples, vector
-    return compiled.vote(x, *votes) if use_compiled(backend, x) else portable.vote(x, *votes)
-
-
-@torch.library.custom_op(
-    "fieldconv::echo_backward",
-    mutates_args=(),
-    schema=f"(Tensor x, Tensor gradient, Tensor image, {_REST}) -> Tensor",
-)
-def _echo_backward(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
-    *geometry, radial_samples, vector, backend = rest
-    votes = Geometry(*geometry), radial_samples, vector
-    if use_compiled(backend, x):
-        return compiled.vote_backward(x, gradient, image, *votes)
-    return portable.vote_backward(x, gradient, image, *votes)
-
-
-@_echo.register_fake
-def _(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
+def _fake(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
     *_, radial_samples, vector, _ = rest
     shape = (*x.shape, echo_size(radial_samples))
     return x.real.new_empty(shape), x.new_empty(shape if vector else (0, 0, 0))
 
 
-@_echo_backward.register_fake
-def _(x: Tensor, gradient: Tensor, image: Tensor, *rest: Any) -> Tensor:
-    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+def _fake_backward(x: Tensor, *rest: Any) -> Tensor:
+    return x.new_empty(x.shape)
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    x, *geometry, radial_samples, vector, backend = inputs
-    _, image = output
-    ctx.save_for_backward(x, image, *geometry)
-    ctx.options = radial_samples, vector, backend
+def _equations(x: Tensor, *rest: Any) -> Tensor:
+    *geometry, radial_samples, vector, _ = rest
+    return plain.echo(x, Geometry(*geometry), radial_samples, vector)
 
 
-def _gradient(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    x, image, *geometry = ctx.saved_tensors
-    radial_samples, vector, _ = ctx.options
-    nothing = (None,) * (len(geometry) + len(ctx.options))
-    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        votes = plain.echo(x, Geometry(*geometry), radial_samples, vector)
-        return torch.autograd.grad(votes, x, gradient, create_graph=True)[0], *nothing
-    return _echo_backward(x, gradient, image, *geometry, *ctx.options), *nothing
+def _backward(gradient: Tensor, x: Tensor, *rest: Any) -> tuple[Tensor]:
+    *geometry_and_options, image = rest
+    return (_echo_backward(x, gradient, image, *geometry_and_options),)
 
 
-_echo.register_autograd(_gradient, setup_context=_save)
+_REST = f"{GEOMETRY}, int radial_samples, bool vector, str backend"
+_echo = register(
+    f"echo(Tensor x, {_REST}) -> (Tensor, Tensor)", either(compiled.vote, portable.vote, geometry=1), _fake
+)
+_echo_backward = register(
+    f"echo_backward(Tensor x, Tensor gradient, Tensor image, {_REST}) -> Tensor",
+    either(compiled.vote_backward, portable.vote_backward, geometry=3),
+    _fake_backward,
+)
+differentiate(_echo, _backward, equations=_equations)
 
 
 def echo_votes(

@@ -2,61 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.backend import Backend, check_backend
 from fieldconv.ops.compiled import lift_kernels as compiled
 from fieldconv.ops.portable import lift_torch as portable
+from fieldconv.ops.register import differentiate, either, register
 
 
-@torch.library.custom_op(
-    "fieldconv::lift", mutates_args=(), schema="(Tensor x, int band_limit, str backend) -> Tensor"
-)
-def _lift(x: Tensor, band_limit: int, backend: str) -> Tensor:
-    if use_compiled(backend, x):
-        return compiled.lift(x, band_limit)
-    return portable.lift(x, band_limit)
-
-
-@torch.library.custom_op(
-    "fieldconv::lift_backward",
-    mutates_args=(),
-    schema="(Tensor x, Tensor gradient, str backend) -> Tensor",
-)
-def _lift_backward(x: Tensor, gradient: Tensor, backend: str) -> Tensor:
-    if use_compiled(backend, x):
-        return compiled.lift_backward(x, gradient)
-    return portable.lift_backward(x, gradient)
-
-
-@_lift.register_fake
-def _(x: Tensor, band_limit: int, backend: str) -> Tensor:
+def _fake(x: Tensor, band_limit: int, backend: str) -> Tensor:
     return x.new_empty(2 * band_limit + 1, *x.shape)
 
 
-@_lift_backward.register_fake
-def _(x: Tensor, gradient: Tensor, backend: str) -> Tensor:
-    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+def _fake_backward(x: Tensor, gradient: Tensor, backend: str) -> Tensor:
+    return x.new_empty(x.shape)
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    x, ctx.band_limit, ctx.backend = inputs
-    ctx.save_for_backward(x)
+def _equations(x: Tensor, band_limit: int, backend: str) -> Tensor:
+    return plain.lift(x, band_limit)
 
 
-def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-    (x,) = ctx.saved_tensors
-    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        y = plain.lift(x, ctx.band_limit)
-        return torch.autograd.grad(y, x, gradient, create_graph=True)[0], None, None
-    return _lift_backward(x, gradient, ctx.backend), None, None
+def _backward(gradient: Tensor, x: Tensor, band_limit: int, backend: str) -> tuple[Tensor]:
+    return (_lift_backward(x, gradient, backend),)
 
 
-_lift.register_autograd(_gradient, setup_context=_save)
+_lift = register(
+    "lift(Tensor x, int band_limit, str backend) -> Tensor", either(compiled.lift, portable.lift), _fake
+)
+_lift_backward = register(
+    "lift_backward(Tensor x, Tensor gradient, str backend) -> Tensor",
+    either(compiled.lift_backward, portable.lift_backward),
+    _fake_backward,
+)
+differentiate(_lift, _backward, equations=_equations)
 
 
 def lift(x: Tensor, band_limit: int, *, backend: Backend = "auto") -> Tensor:

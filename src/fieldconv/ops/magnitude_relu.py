@@ -2,62 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend, use_compiled
+from fieldconv.ops.backend import Backend, check_backend
 from fieldconv.ops.compiled import magnitude_relu_kernels as compiled
 from fieldconv.ops.portable import magnitude_relu_torch as portable
+from fieldconv.ops.register import differentiate, either, register
 
 
-@torch.library.custom_op(
-    "fieldconv::magnitude_relu", mutates_args=(), schema="(Tensor x, Tensor offset, str backend) -> Tensor"
+def _fake(x: Tensor, offset: Tensor, backend: str) -> Tensor:
+    return x.new_empty(x.shape)
+
+
+def _fake_backward(x: Tensor, offset: Tensor, gradient: Tensor, backend: str) -> tuple[Tensor, Tensor]:
+    return x.new_empty(x.shape), torch.empty_like(offset)
+
+
+def _equations(x: Tensor, offset: Tensor, backend: str) -> Tensor:
+    return plain.magnitude_relu(x, offset)
+
+
+def _backward(gradient: Tensor, x: Tensor, offset: Tensor, backend: str) -> tuple[Tensor, Tensor]:
+    by_inputs: tuple[Tensor, Tensor] = _magnitude_relu_backward(x, offset, gradient, backend)
+    return by_inputs
+
+
+_magnitude_relu = register(
+    "magnitude_relu(Tensor x, Tensor offset, str backend) -> Tensor",
+    either(compiled.relu, portable.relu),
+    _fake,
 )
-def _magnitude_relu(x: Tensor, offset: Tensor, backend: str) -> Tensor:
-    if use_compiled(backend, x):
-        return compiled.relu(x, offset)
-    return portable.relu(x, offset)
-
-
-@torch.library.custom_op(
-    "fieldconv::magnitude_relu_backward",
-    mutates_args=(),
-    schema="(Tensor x, Tensor offset, Tensor gradient, str backend) -> (Tensor, Tensor)",
+_magnitude_relu_backward = register(
+    "magnitude_relu_backward(Tensor x, Tensor offset, Tensor gradient, str backend) -> (Tensor, Tensor)",
+    either(compiled.relu_backward, portable.relu_backward),
+    _fake_backward,
 )
-def _magnitude_relu_backward(
-    x: Tensor, offset: Tensor, gradient: Tensor, backend: str
-) -> tuple[Tensor, Tensor]:
-    if use_compiled(backend, x):
-        return compiled.relu_backward(x, offset, gradient)
-    return portable.relu_backward(x, offset, gradient)
-
-
-@_magnitude_relu.register_fake
-def _(x: Tensor, offset: Tensor, backend: str) -> Tensor:
-    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
-
-
-@_magnitude_relu_backward.register_fake
-def _(x: Tensor, offset: Tensor, gradient: Tensor, backend: str) -> tuple[Tensor, Tensor]:
-    return torch.empty(x.shape, dtype=x.dtype, device=x.device), torch.empty_like(offset)
-
-
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    x, offset, ctx.backend = inputs
-    ctx.save_for_backward(x, offset)
-
-
-def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    inputs = ctx.saved_tensors
-    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        return *plain.gradients(plain.magnitude_relu(*inputs), inputs, gradient), None
-    return *_magnitude_relu_backward(*inputs, gradient, ctx.backend), None
-
-
-_magnitude_relu.register_autograd(_gradient, setup_context=_save)
+differentiate(_magnitude_relu, _backward, equations=_equations)
 
 
 def magnitude_relu(x: Tensor, offset: Tensor, *, backend: Backend = "auto") -> Tensor:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
+
+from fieldconv.ops.register import differentiate, register
 
 CHUNK = 2**20  # numbers whose differences are at hand at a time
 
@@ -16,12 +17,7 @@ def _chunks(features: Tensor, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(torch.split(tensor.flatten(), pairs) for tensor in tensors), strict=True)
 
 
-@torch.library.custom_op(
-    "fieldconv::squared_distances",
-    mutates_args=(),
-    schema="(Tensor features, Tensor first, Tensor second) -> Tensor",
-)
-def _squared_distances(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
+def _compute(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
     parts = [
         (features.index_select(0, a) - features.index_select(0, b)).square().sum(1)
         for a, b in _chunks(features, first, second)
@@ -29,12 +25,7 @@ def _squared_distances(features: Tensor, first: Tensor, second: Tensor) -> Tenso
     return torch.cat(parts).view(first.shape)
 
 
-@torch.library.custom_op(
-    "fieldconv::squared_distances_backward",
-    mutates_args=(),
-    schema="(Tensor features, Tensor first, Tensor second, Tensor gradient) -> Tensor",
-)
-def _squared_distances_backward(features: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> Tensor:
+def _compute_backward(features: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> Tensor:
     result = torch.zeros_like(features)
     for a, b, factor in _chunks(features, first, second, gradient):
         change = (features.index_select(0, a) - features.index_select(0, b)).mul_(2 * factor[:, None])
@@ -42,29 +33,31 @@ def _squared_distances_backward(features: Tensor, first: Tensor, second: Tensor,
     return result
 
 
-@_squared_distances.register_fake
-def _(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
+def _fake(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
     return features.new_empty(first.shape)
 
 
-@_squared_distances_backward.register_fake
-def _(features: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> Tensor:
+def _fake_backward(features: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> Tensor:
     return torch.empty_like(features)
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(*inputs)
+def _equations(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    return (features[first] - features[second]).square().sum(-1)
 
 
-def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    features, first, second = ctx.saved_tensors
-    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        squared = (features[first] - features[second]).square().sum(-1)
-        return torch.autograd.grad(squared, features, gradient, create_graph=True)[0], None, None
-    return _squared_distances_backward(features, first, second, gradient), None, None
+def _backward(gradient: Tensor, features: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor]:
+    return (_squared_distances_backward(features, first, second, gradient),)
 
 
-_squared_distances.register_autograd(_gradient, setup_context=_save)
+_squared_distances = register(
+    "squared_distances(Tensor features, Tensor first, Tensor second) -> Tensor", _compute, _fake
+)
+_squared_distances_backward = register(
+    "squared_distances_backward(Tensor features, Tensor first, Tensor second, Tensor gradient) -> Tensor",
+    _compute_backward,
+    _fake_backward,
+)
+differentiate(_squared_distances, _backward, equations=_equations)
 
 
 def squared_distances(features: Tensor, first: Tensor, second: Tensor) -> Tensor:

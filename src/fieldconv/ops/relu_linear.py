@@ -2,62 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
 from fieldconv.ops.compiled import relu_linear_kernels as compiled
+from fieldconv.ops.register import differentiate, register
 
 _KERNELS = (torch.float32, torch.float64)
 
 
-@torch.library.custom_op(
-    "fieldconv::relu_linear",
-    mutates_args=(),
-    schema="(Tensor x, Tensor keep, Tensor weight, Tensor bias) -> Tensor",
-)
-def _relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return compiled.relu_linear(x, keep, weight, bias)
-
-
-@torch.library.custom_op(
-    "fieldconv::relu_linear_backward",
-    mutates_args=(),
-    schema="(Tensor x, Tensor keep, Tensor weight, Tensor gradient) -> (Tensor, Tensor, Tensor)",
-)
-def _relu_linear_backward(
-    x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return compiled.relu_linear_backward(x, keep, weight, gradient)
-
-
-@_relu_linear.register_fake
-def _(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def _fake(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return x.new_empty(len(x), len(weight))
 
 
-@_relu_linear_backward.register_fake
-def _(x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _fake_backward(
+    x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     return x.new_empty(x.shape), weight.new_empty(weight.shape), weight.new_empty(len(weight))
 
 
-def _save(ctx: Any, inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(*inputs)
-
-
-def _gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    inputs = ctx.saved_tensors
-    if torch.is_grad_enabled():  # a second derivative is wanted: let torch find it
-        return plain.gradients(plain.relu_linear(*inputs), inputs, gradient)
-    x, keep, weight, _ = inputs
+def _backward(
+    gradient: Tensor, x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor
+) -> tuple[Tensor | None, ...]:
     by_x, by_weight, by_bias = _relu_linear_backward(x, keep, weight, gradient)
     return by_x, None, by_weight, by_bias
 
 
-_relu_linear.register_autograd(_gradient, setup_context=_save)
+_relu_linear = register(
+    "relu_linear(Tensor x, Tensor keep, Tensor weight, Tensor bias) -> Tensor", compiled.relu_linear, _fake
+)
+_relu_linear_backward = register(
+    "relu_linear_backward(Tensor x, Tensor keep, Tensor weight, Tensor gradient) -> (Tensor, Tensor, Tensor)",
+    compiled.relu_linear_backward,
+    _fake_backward,
+)
+differentiate(_relu_linear, _backward, equations=plain.relu_linear)
 
 
 def relu_linear(

@@ -219,7 +219,8 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # entries are written whole or not at all
+        # From a thread only this ends a process. Entries are written whole or not at all.
+        os._exit(1)
 
 
 def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:

@@ -29,6 +29,8 @@ class ECHOBlock(nn.Module):
         As in `ECHO`.
     rings, band_limit, filter, spacing
         As in `FieldConv`.
+    convolution : type
+        `FieldConv` or a subclass.
 
     Shapes
     ------
@@ -54,10 +56,11 @@ class ECHOBlock(nn.Module):
         band_limit: int = 2,
         filter: Literal["offset", "real", "complex"] = "offset",
         spacing: Literal["linear", "equal_area"] = "linear",
+        convolution: type[FieldConv] = FieldConv,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.conv = FieldConv(
+        self.conv = convolution(
             in_channels, descriptors, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
         )
         self.echo = ECHO(radial_samples=radial_samples, votes=votes)

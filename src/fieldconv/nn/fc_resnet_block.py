@@ -28,6 +28,8 @@ class FCResNetBlock(nn.Module):
         Vector channels.
     rings, band_limit, filter, spacing
         As in `FieldConv`.
+    convolution : type
+        `FieldConv` or a subclass.
 
     Shapes
     ------
@@ -49,13 +51,14 @@ class FCResNetBlock(nn.Module):
         band_limit: int = 2,
         filter: Literal["offset", "real", "complex"] = "offset",
         spacing: Literal["linear", "equal_area"] = "linear",
+        convolution: type[FieldConv] = FieldConv,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.conv1 = FieldConv(
+        self.conv1 = convolution(
             in_channels, out_channels, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
         )
-        self.conv2 = FieldConv(
+        self.conv2 = convolution(
             out_channels, out_channels, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
         )
         self.relu1, self.relu2 = TangentReLU(out_channels), TangentReLU(out_channels)

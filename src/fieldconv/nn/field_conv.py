@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fieldconv.nn.initialise import squared_shares
+from fieldconv.nn.initialise import draw_normal, squared_shares
 from fieldconv.ops.convolve import field_convolve
 from fieldconv.ops.rings import ring_weights
 
@@ -86,9 +86,9 @@ class FieldConv(nn.Module):
         In a smooth field only m = 0 survives, so |out|² ≈ C E|f|² Σ ω_n² |x|², see `squared_shares`.
         """
         deviation = (self.in_channels * squared_shares(self.rings, self.spacing)) ** -0.5
-        nn.init.normal_(self.weight, std=deviation / math.sqrt(2))
+        draw_normal(self.weight, std=deviation / math.sqrt(2))
         if self.filter != "complex":
-            nn.init.normal_(self.weight[0], std=deviation)  # f₀ has no imaginary part
+            draw_normal(self.weight[0], std=deviation)  # f₀ has no imaginary part
         if self.offset is not None:
             nn.init.uniform_(self.offset, -math.pi, math.pi)
 

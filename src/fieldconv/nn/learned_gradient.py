@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor, nn
 
-from fieldconv.nn.initialise import squared_shares
+from fieldconv.nn.initialise import draw_normal, squared_shares
 from fieldconv.ops import gradient_aggregate
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.direction import polar
@@ -77,9 +77,9 @@ class LearnedGradient(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw filters, f² so that magnitudes have mean one on smooth features; the scale of f¹ cancels."""
-        nn.init.normal_(self.direction)
+        draw_normal(self.direction)
         shares = squared_shares(self.rings, self.spacing)
-        nn.init.normal_(self.magnitude, std=1 / (self.input_length * math.sqrt(shares)))
+        draw_normal(self.magnitude, std=1 / (self.input_length * math.sqrt(shares)))
         nn.init.uniform_(self.offset, -math.pi, math.pi)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:

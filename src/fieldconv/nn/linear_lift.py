@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor, nn
 
+from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.tangent_linear import TangentLinear
 from fieldconv.ops import gradient_aggregate
 
@@ -60,7 +61,7 @@ class LinearLift(nn.Module):
         self.linear = TangentLinear(rings * in_channels, out_channels)
         # Rings of smooth features differ from their centre by a few hundredths of the features' length: this
         # starts at magnitudes near one.
-        nn.init.normal_(self.linear.weight, std=2 / input_length)
+        draw_normal(self.linear.weight, std=2 / input_length)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Lift the scalars ``x`` on ``surface``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from fieldconv.nn.initialise import draw_normal
 from fieldconv.ops.complex_matmul import complex_matmul
 
 
@@ -39,7 +40,7 @@ class TangentLinear(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw weights that keep the mean squared magnitude: E|W|² = 1/C."""
-        nn.init.normal_(self.weight, std=(2 * self.in_channels) ** -0.5)
+        draw_normal(self.weight, std=(2 * self.in_channels) ** -0.5)
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the layer."""

@@ -122,6 +122,7 @@ class Correspondence(LabelTask):
         ),
     }
     one_template = True
+    can_match = True
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = folder

@@ -172,6 +172,7 @@ class Matching(Task):
     Config = MatchingConfig
     targets = ()
     paired = True
+    can_match = True
 
     def __init__(self, baselines: Sequence[str] = ("hks", "wks")) -> None:
         self.baselines = baselines

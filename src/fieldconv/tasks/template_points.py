@@ -105,6 +105,7 @@ class TemplatePoints(Task):
 
     def __init__(self, template: Mesh | None = None) -> None:
         self.template = template
+        self.can_match = template is not None  # through the template
 
     def bound_to(self, template: Mesh | None) -> Task:
         return type(self)(template)

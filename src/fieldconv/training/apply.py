@@ -166,9 +166,8 @@ def match(
     check_network(model)
     check_count("samplings", samplings)
     task = task_of(model)
-    if type(task).correspond is Task.correspond:
-        kinds = [type(other) for other in all_tasks() if type(other).bound_to is Task.bound_to]
-        able = [kind.name for kind in kinds if kind.correspond is not Task.correspond]
+    if not task.can_match:
+        able = [other.name for other in all_tasks() if other.can_match]
         raise ValueError(
             f"a network for {model.task or model.config.head} cannot match shapes; train one for "
             f"{' or '.join(sorted(able, reverse=True))}"

@@ -21,7 +21,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from fieldconv import __version__
 from fieldconv._io import atomic_path, read_text, write_json, write_text
@@ -142,8 +141,8 @@ def load(source: str | Path) -> Network:
 def _built(folder: Path, config: dict[str, Any]) -> Network:
     """The network that a checkpoint describes, its weights not read yet.
 
-    It is built without memory first, and compared with the weights there are: a damaged size must not ask
-    for more memory than the machine has.
+    A damaged size must not ask for more memory than the machine has. So the shapes of a network on the device
+    "meta", which has no memory, are compared with the weights there are before the network is built.
     """
     try:
         kind = network_named(config.get("network_name", BEFORE_NAMES))
@@ -153,7 +152,7 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
     if (folder / WEIGHTS).is_file():
         there = _shapes(folder / WEIGHTS)
         try:
-            with torch.random.fork_rng(devices=[]), torch.device("meta"), _Undrawn():
+            with torch.random.fork_rng(devices=[]), torch.device("meta"):
                 expected = {name: list(value.shape) for name, value in kind(settings).state_dict().items()}
         except Exception:  # somebody's network that cannot be built so
             expected = there
@@ -169,15 +168,6 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
             return kind(settings)
     except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {' '.join(str(error).split())[:300]}") from None
-
-
-class _Undrawn(TorchFunctionMode):
-    """Leaves weights without values: drawing them on the device "meta" would load torch's compiler."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__name__", "") in ("normal_", "uniform_"):
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **(kwargs or {}))
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:

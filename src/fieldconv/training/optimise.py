@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from fieldconv.tasks.base import TrainingConfig
 
@@ -65,7 +66,8 @@ class MovingAverage:
     @torch.no_grad()
     def update(self, step: int) -> None:
         decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.weights.values()), list(self._live.values()), 1 - decay)
+        average = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
+        average(list(self.weights.values()), list(self._live.values()), None)
 
     @contextmanager
     def applied(self) -> Iterator[None]:

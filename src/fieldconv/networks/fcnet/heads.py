@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
 
-def _field_conv(config: FCNetConfig, out_channels: int) -> FieldConv:
-    return FieldConv(
+def _last(convolution: type[FieldConv], config: FCNetConfig, out_channels: int) -> FieldConv:
+    return convolution(
         config.width,
         out_channels,
         rings=config.rings,
@@ -35,7 +35,7 @@ class LabelHead(nn.Module):
     precedes each, without which they would be one.
     """
 
-    def __init__(self, config: FCNetConfig) -> None:
+    def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
         super().__init__()
         self.block = ECHOBlock(
             config.width,
@@ -48,6 +48,7 @@ class LabelHead(nn.Module):
             band_limit=config.band_limit,
             filter=config.filter,
             spacing=config.spacing,
+            convolution=convolution,
         )
         self.dense: nn.Module = nn.Identity()
         if config.bottleneck:
@@ -68,9 +69,9 @@ class LabelHead(nn.Module):
 class DescriptorHead(nn.Module):
     """Descriptor of each sample: the magnitudes of a last field convolution."""
 
-    def __init__(self, config: FCNetConfig) -> None:
+    def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
         super().__init__()
-        self.conv = _field_conv(config, config.outputs)
+        self.conv = _last(convolution, config, config.outputs)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Return (n, outputs) descriptors of the vector field ``x``."""
@@ -80,9 +81,9 @@ class DescriptorHead(nn.Module):
 class VectorHead(nn.Module):
     """Tangent vectors at each sample: a last field convolution."""
 
-    def __init__(self, config: FCNetConfig) -> None:
+    def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
         super().__init__()
-        self.conv = _field_conv(config, config.outputs)
+        self.conv = _last(convolution, config, config.outputs)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Return (n, outputs) complex vectors of the vector field ``x``."""
@@ -97,9 +98,9 @@ class ClassificationHead(nn.Module):
     negative takes nothing away. With ``class_bias`` a learnt number is added to each.
     """
 
-    def __init__(self, config: FCNetConfig) -> None:
+    def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
         super().__init__()
-        self.conv = _field_conv(config, config.outputs)
+        self.conv = _last(convolution, config, config.outputs)
         self.pooling = config.pooling
         self.bias = nn.Parameter(torch.zeros(config.outputs)) if config.class_bias else None
 

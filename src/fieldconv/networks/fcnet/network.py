@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from fieldconv.networks.fcnet.config import FCNetConfig
 from fieldconv.networks.fcnet.heads import ClassificationHead, DescriptorHead, LabelHead, VectorHead
 from fieldconv.networks.protocol import Network, count_parameters
-from fieldconv.nn import FCResNetBlock, LearnedGradient, LinearLift, TangentLinear
+from fieldconv.nn import FCResNetBlock, FieldConv, LearnedGradient, LinearLift, TangentLinear
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class FCNet(Network):
 
     name, Config = "fcnet", FCNetConfig
     reads = ("x", "area", "edge_index", "log", "transport", "weight", "radius")
+    convolution: ClassVar[type[FieldConv]] = FieldConv  # of all blocks and the head
     config: FCNetConfig
 
     def __init__(self, config: FCNetConfig) -> None:
@@ -66,6 +68,7 @@ class FCNet(Network):
                 band_limit=config.band_limit,
                 filter=config.filter,
                 spacing=config.spacing,
+                convolution=self.convolution,
             )
             for before, after in pairwise(widths)
         )
@@ -74,13 +77,13 @@ class FCNet(Network):
             nn.Identity() if widths[2 * i] == config.width else TangentLinear(widths[2 * i], config.width)
             for i in range(pairs)
         )
-        heads: dict[str, type[nn.Module]] = {
+        heads: dict[str, Callable[[FCNetConfig, type[FieldConv]], nn.Module]] = {
             "labels": LabelHead,
             "descriptors": DescriptorHead,
             "classification": ClassificationHead,
             "vectors": VectorHead,
         }
-        self.head = heads[config.head](config)
+        self.head = heads[config.head](config, self.convolution)
 
     def forward(self, surface: Surface) -> Tensor:
         """Return scores, descriptors or vectors of ``surface``."""

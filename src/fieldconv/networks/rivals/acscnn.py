@@ -26,6 +26,7 @@ from fieldconv.networks.rivals.shared.anisotropic import (
 )
 from fieldconv.networks.rivals.shared.scalar import EVERY_VERTEX, RowNorm, ScalarNetwork
 from fieldconv.nn import Perceptron
+from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.ops.sparse import SparseMatrix
 from fieldconv.surface.parts import Part, Preparation, Sampling, Tensors, register_operator, single
@@ -215,7 +216,7 @@ class ACSConv(nn.Module):
         self.weight = nn.Parameter(torch.empty(order, ANGLES, in_channels, out_channels))
         self.bias = nn.Parameter(torch.zeros(out_channels))
         # All that comes in is added up for an output, over angles and polynomials.
-        nn.init.normal_(self.weight, std=(in_channels * ANGLES * order / 2) ** -0.5)
+        draw_normal(self.weight, std=(in_channels * ANGLES * order / 2) ** -0.5)
 
     def forward(self, x: Tensor, laplacians: Laplacians) -> Tensor:
         """Apply the layer."""

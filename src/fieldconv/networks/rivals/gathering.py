@@ -115,9 +115,4 @@ class GatheringNet(FCNet):
     """
 
     name, Config = "gathering", GatheringConfig
-
-    def __init__(self, config: GatheringConfig) -> None:
-        super().__init__(config)
-        for module in self.modules():
-            if type(module) is FieldConv:
-                module.__class__ = GatheringConv
+    convolution = GatheringConv

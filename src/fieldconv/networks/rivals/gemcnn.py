@@ -16,6 +16,7 @@ from fieldconv._checked import check_count
 from fieldconv.geometry.resample.sampling import nearest_samples
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.nn import ScalarHead
+from fieldconv.nn.initialise import draw_normal
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.surface.parts import Part, Preparation, Tensors, register_operator
 
@@ -108,9 +109,9 @@ class GaugeConv(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw kernels that keep the mean square of random features, half of it from the neighbours."""
-        nn.init.normal_(self.centre, std=(2 * self.in_channels) ** -0.5)
+        draw_normal(self.centre, std=(2 * self.in_channels) ** -0.5)
         inputs = NEIGHBOURS * (2 * self.in_order + 1) * self.in_channels
-        nn.init.normal_(self.ring, std=(2 * inputs) ** -0.5)
+        draw_normal(self.ring, std=(2 * inputs) ** -0.5)
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
         """Convolve the features ``x`` on ``surface``."""

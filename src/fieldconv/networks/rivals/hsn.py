@@ -15,7 +15,7 @@ from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
 from fieldconv.nn import ScalarHead, TangentLinear, TangentReLU
-from fieldconv.nn.initialise import init_perceptron, squared_shares
+from fieldconv.nn.initialise import draw_normal, init_perceptron, squared_shares
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.ops import disc_sums
 from fieldconv.ops.complex_matmul import complex_matmul
@@ -83,7 +83,7 @@ class HarmonicConv(nn.Module):
     def reset_parameters(self) -> None:
         """Draw profiles that keep the mean squared magnitude of smooth features, and all offsets alike."""
         shares = self.in_streams * self.in_channels * squared_shares(self.rings, "linear")
-        nn.init.normal_(self.profile, std=shares**-0.5)
+        draw_normal(self.profile, std=shares**-0.5)
         if self.offset is not None:
             nn.init.uniform_(self.offset, -math.pi, math.pi)
 

@@ -18,6 +18,7 @@ from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.gathering import seen_by_receiver
 from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
 from fieldconv.nn import ScalarHead
+from fieldconv.nn.initialise import draw_normal
 from fieldconv.ops import Geometry, ring_radii
 from fieldconv.surface.settings import Solver
 
@@ -246,8 +247,8 @@ class DirectionalConv(nn.Module):
     def reset_parameters(self) -> None:
         """Draw kernels so that after a ReLU smooth functions keep their mean square."""
         deviation = (self.in_channels * (self.rings * self.directions + 1) / 2) ** -0.5
-        nn.init.normal_(self.window, std=deviation)
-        nn.init.normal_(self.centre, std=deviation)
+        draw_normal(self.window, std=deviation)
+        draw_normal(self.centre, std=deviation)
 
     def forward(self, x: Tensor, read: Reading) -> Tensor:
         """Convolve the directional functions ``x``."""

@@ -127,6 +127,8 @@ class Task:
         Whether targets are vertices of one template.
     calibrated : bool
         Whether outputs are scores of classes, which a temperature makes honest probabilities of.
+    can_match : bool
+        Whether `correspond` maps one shape to another.
     """
 
     name: ClassVar[str]
@@ -148,6 +150,7 @@ class Task:
     paired: ClassVar[bool] = False
     one_template: ClassVar[bool] = False
     calibrated: ClassVar[bool] = False
+    can_match: bool = False
 
     @property
     def per_shape(self) -> bool:

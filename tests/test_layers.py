@@ -132,8 +132,13 @@ def test_every_door_is_used() -> None:
     assert set(DOORS) <= used
 
 
-# Underscore names that are public in spite of it: of named tuples, of notebooks, of other packages.
-KNOWN = {"_asdict", "_exit", "_foreach_lerp_", "_replace", "_repr_html_", "_version"}
+# Underscore names that are public in spite of it: of named tuples, notebooks and `os`. Tensors have no other
+# mark than `_version`, which torch documents, of having been changed.
+KNOWN = {"_asdict", "_exit", "_fields", "_replace", "_repr_html_", "_version"}
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -144,8 +149,43 @@ def test_private_names_stay_in_their_module(path: Path) -> None:
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     own |= {node.attr for node in attributes if ast.unparse(node.value) in ("self", "cls")}
     for node in attributes:
-        private = node.attr.startswith("_") and not node.attr.startswith("__")
-        assert not private or node.attr in own | KNOWN, f"line {node.lineno}: {ast.unparse(node)}"
+        assert not is_private(node.attr) or node.attr in own | KNOWN, (
+            f"line {node.lineno}: {ast.unparse(node)}"
+        )
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_nothing_private_of_another_package_is_used(path: Path) -> None:
+    """Neither imported nor asked for by a text; no hook into import, no object made one of another class."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        where = f"line {getattr(node, 'lineno', 0)}: {ast.unparse(node)[:100]}"
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            names = []
+        for name in names:
+            first, *parts = name.split(".")
+            assert first in ("fieldconv", "__future__") or not any(map(is_private, (first, *parts))), where
+            assert not name.startswith(("importlib.abc", "importlib.machinery")), where
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "hasattr"):
+            name = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
+            assert not is_private(str(name)), where
+        if isinstance(node, ast.Attribute):
+            assert ast.unparse(node) not in ("sys.meta_path", "sys.path_hooks"), where
+            assert not (node.attr == "__class__" and isinstance(node.ctx, ast.Store)), where
+
+
+def test_nothing_that_others_print_is_read() -> None:
+    """It breaks with their next version."""
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name) and node.id in ("redirect_stdout", "redirect_stderr")
+    }
+    assert not readers - {"commands/usage.py"}  # the boxes of tyro, as long as it is used
 
 
 def test_memory_settings_are_for_commands() -> None:

@@ -67,10 +67,13 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _let_others_set_limits() -> None:
-    """Undo that threadpoolctl, from version 3.8 on, lets only the first thread that sets a limit set any."""
+    """Give up that only this thread may set limits, as threadpoolctl has it from version 3.8 on.
+
+    The thread that leaves the block last lifts the limit, and need not be the one that has set it.
+    """
     import threadpoolctl
 
     controller = getattr(threadpoolctl, "OpenBLASController", None)
-    clear = getattr(controller, "clear_controlling_thread", None)
+    clear = getattr(controller, "clear_controlling_thread", None)  # public, for this purpose
     if clear is not None:
         clear()

@@ -185,7 +185,7 @@ def test_nothing_that_others_print_is_read() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Name) and node.id in ("redirect_stdout", "redirect_stderr")
     }
-    assert not readers - {"commands/usage.py"}  # the boxes of tyro, as long as it is used
+    assert not readers
 
 
 def test_memory_settings_are_for_commands() -> None:

@@ -19,7 +19,7 @@ ROOT = Path(fieldconv.__file__).parent
 
 ROOMS = (
     ("_process", "_checked", "_duration"),
-    ("_compiled", "_io", "_lazy", "_memory", "_registry"),
+    ("_compiled", "_io", "_lazy", "_memory", "_presets", "_registry"),
     ("geometry",),  # shapes to numbers
     ("labels",),  # meshes and targets on disk
     ("surface",),  # what a network sees of a shape

@@ -58,6 +58,8 @@ class NetworkConfig:
     """What a surface must carry for the layers, such as "discs"; see `SurfaceSettings`."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings of this network in a preset, whatever the task: ``{"tiny": {"width": 8}}``."""
+    like: ClassVar[str] = ""
+    """Name of another network, if what presets of tasks say of that one holds for this one, too."""
 
     head: Head = "labels"
     outputs: int = 8

@@ -11,19 +11,11 @@ import torch
 from torch import Tensor
 
 from fieldconv.geometry.damage.damage import Damaged
-from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, natural_order
 from fieldconv.labels.own_folder import OwnFolder
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
-    LETTER,
-    MODERN,
-    REPRODUCE,
-    REPRODUCED,
-    SAMPLED,
-    SCANNED,
-    TRIAL,
     Chunk,
     Decoded,
     EmbeddedShape,
@@ -32,19 +24,14 @@ from fieldconv.tasks.base import (
     Metric,
     Outputs,
     Prediction,
-    Preset,
     TrainingConfig,
 )
 from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import accuracy, confusion
+from fieldconv.tasks.base.presets import shipped_presets
 
-# The paper says "either 32 or 48 features" without saying where: 48 goes to segmentation, its largest filters
-# and data, 32 to the other tasks.
-_PAPER = {"width": 32, "blocks": 2, "rings": 6, "band_limit": 2}
-_EPOCHS = 30  # in the paper
-_SURFACE = {"radius": RADIUS}
 _RIVALS: dict[str, dict[str, Any]] = {  # what their papers have for SHREC'11
     "diffusionnet": {"width": 32},
     "deltaconv": {"width": 32, "layers": 4, "embedding": 1024},
@@ -59,32 +46,7 @@ class Classification(LabelTask):
     head = "classification"
     metrics = (Metric("accuracy"), Metric("confidence"), CALIBRATION)
     curves = RELIABILITY
-    presets = {  # noqa: RUF012
-        "paper": Preset(
-            training={"epochs": _EPOCHS},
-            surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **LETTER}, **_RIVALS},
-        ),
-        "reproduce": Preset(
-            training={**REPRODUCE, "epochs": _EPOCHS},
-            surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **REPRODUCED}, **_RIVALS},
-            like="paper",
-        ),
-        # Samples change nothing on the paper's small meshes, and make dense ones affordable.
-        "default": Preset(
-            training={**MODERN, "epochs": 36, "label_smoothing": 0.2, "damaged": 8},
-            surface={**SAMPLED, **SCANNED},
-            networks={"fcnet": _PAPER, **_RIVALS},
-        ),
-        "quick": Preset(
-            training={**MODERN, "epochs": 12, "label_smoothing": 0.2},
-            surface={**SAMPLED, "features": "wks"},
-            networks={"fcnet": _PAPER, **_RIVALS},
-            like="default",
-        ),
-        "tiny": Preset(training={**TRIAL, "batch": 4}, surface=_SURFACE, networks={"fcnet": _PAPER}),
-    }
+    presets = shipped_presets("classification")
 
     # Data
 

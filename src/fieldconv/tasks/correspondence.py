@@ -19,12 +19,6 @@ from fieldconv.networks.protocol import Network
 from fieldconv.surface.cache import default_folder
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
-    LETTER,
-    MODERN,
-    REPRODUCE,
-    REPRODUCED,
-    SCANNED,
-    TRIAL,
     Curves,
     EmbeddedShape,
     Evaluation,
@@ -32,36 +26,16 @@ from fieldconv.tasks.base import (
     Metric,
     Outputs,
     Prediction,
-    Preset,
 )
 from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
+from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.template_distances import template_distances
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
 COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing
-_PAPER = {
-    "width": 32,
-    "blocks": 8,
-    "rings": 3,
-    "band_limit": 1,
-    "echo_channels": 12,
-    "echo_samples": 2,
-    "hidden": (124, 64),
-    "bottleneck": 32,
-    "dense": 256,
-    "dropout": 0.5,
-}
-_HSN = {"rings": 2, "dense": 256}
-_HSNS_OWN = {**_HSN, "radius": 0.07}  # and 0.14, its authors' on remeshed FAUST
-_DIFFUSIONNET = {"width": 256}  # what its paper has for a class at each vertex
-_EPOCHS = 60  # the text states none; this many in the authors' notebook
-_SURFACE, _WIDER = {"radius": 0.05}, {"radius": 0.075}
-# Where every vertex counts, strongly reshaped copies are too hard to learn from (docs/ablations.md).
-_TRAINING = {**MODERN, "label_smoothing": 0.1, "reshaped": 1, "reshaping": 0.3}
-_preset = partial(Preset, vertices=5000)
 
 
 class Correspondence(LabelTask):
@@ -92,35 +66,7 @@ class Correspondence(LabelTask):
         caption="Share of points whose match is at most this far from the true one.",
     )
     shapes_caption = "Points of the same colour correspond. Features are coloured by their size."
-    presets = {  # noqa: RUF012
-        "paper": _preset(
-            training={"epochs": _EPOCHS},
-            surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **LETTER}, "hsn": _HSNS_OWN, "diffusionnet": _DIFFUSIONNET},
-        ),
-        "reproduce": _preset(
-            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": _EPOCHS},
-            surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **REPRODUCED}, "hsn": _HSNS_OWN, "diffusionnet": _DIFFUSIONNET},
-            like="paper",
-        ),
-        "default": _preset(
-            training={**_TRAINING, "epochs": 24, "damaged": 4},
-            surface={**_WIDER, **SCANNED},
-            networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
-        ),
-        "quick": _preset(
-            training={**_TRAINING, "epochs": 15},
-            surface={**_WIDER, "features": "hks"},
-            networks={"fcnet": {**_PAPER, "dropout": 0.0}, "hsn": _HSN},
-            like="default",
-        ),
-        "tiny": _preset(
-            training=TRIAL,
-            surface=_SURFACE,
-            networks={"fcnet": _PAPER, "hsn": _HSN},
-        ),
-    }
+    presets = shipped_presets("correspondence")
     one_template = True
     can_match = True
 

@@ -49,12 +49,6 @@ from fieldconv.ops import squared_distances
 from fieldconv.surface.batches import batch
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
-    LETTER,
-    MODERN,
-    REPRODUCE,
-    REPRODUCED,
-    SCANNED,
-    TRIAL,
     Chunk,
     Curves,
     Decoded,
@@ -64,24 +58,12 @@ from fieldconv.tasks.base import (
     Metric,
     Outputs,
     Prediction,
-    Preset,
     Task,
     TrainingConfig,
 )
 from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall, random_average_precision
+from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
-
-_PAPER = {"width": 32, "blocks": 8, "rings": 6, "band_limit": 1}
-_EPOCHS = 30  # the text states none
-_SURFACE = {"radius": 0.1, "samples": 2048}
-_TRAINING = {**MODERN, "positives": 2048, "soft_negatives": 0.0}
-_preset = partial(Preset, vertices=2048)
-_QUICK = _preset(
-    training={**_TRAINING, "epochs": 10},
-    surface={**_SURFACE, "features": "hks"},
-    networks={"fcnet": _PAPER},
-    like="default",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,29 +128,7 @@ class Matching(Task):
         caption="Mean over test pairs, candidates ranked by descriptor distance.",
     )
     shapes_caption = "Grey to red: how far down the list of nearest descriptors the first right match is."
-    presets = {  # noqa: RUF012
-        "paper": _preset(
-            training={"epochs": _EPOCHS, "farthest": None},
-            surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **LETTER}},
-        ),
-        "reproduce": _preset(
-            training={**REPRODUCE, "label_smoothing": 0.0, "epochs": _EPOCHS},
-            surface=_SURFACE,
-            networks={"fcnet": {**_PAPER, **REPRODUCED}},
-            like="paper",
-        ),
-        "default": _QUICK,
-        "quick": _QUICK,
-        # Not the default as in other tasks: it costs three points on clean shapes (docs/robustness.md).
-        "scans": _preset(
-            training={**_TRAINING, "epochs": 30, "damaged": 8},
-            surface={**_SURFACE, **SCANNED},
-            networks={"fcnet": _PAPER},
-            like="default",
-        ),
-        "tiny": _preset(training={**TRIAL, "positives": 128}, surface=_SURFACE, networks={"fcnet": _PAPER}),
-    }
+    presets = shipped_presets("matching")
     Config = MatchingConfig
     targets = ()
     paired = True

@@ -25,38 +25,21 @@ from fieldconv.labels.own_folder import SIDES, OwnFolder
 from fieldconv.networks.protocol import Network
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
-    LETTER,
-    MODERN,
-    REPRODUCE,
-    REPRODUCED,
-    SAMPLED,
-    SCANNED,
-    TRIAL,
     EmbeddedShape,
     Evaluation,
     Follow,
     Metric,
     Outputs,
     Prediction,
-    Preset,
 )
 from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import Floats, accuracy, confusion, intersection_over_union, mean_iou
+from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.uncertainty import majority, sum_interval
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 MOST_COLOURS = 256
-_EPOCHS = 15  # in the paper
-_PAPER = {
-    "width": 48,
-    "blocks": 4,
-    "rings": 6,
-    "band_limit": 2,
-    "echo_channels": 32,
-    "echo_samples": 3,
-    "hidden": (256, 124),
-}
 
 
 class Segmentation(LabelTask):
@@ -75,35 +58,7 @@ class Segmentation(LabelTask):
     )
     curves = RELIABILITY
     shapes_caption = "Worst and best test shapes. Switch between prediction, truth and mistakes."
-    presets = {  # noqa: RUF012
-        "paper": Preset(
-            training={"epochs": _EPOCHS, "label_smoothing": 0.2},
-            surface=SAMPLED,
-            networks={"fcnet": {**_PAPER, **LETTER}},
-        ),
-        "reproduce": Preset(
-            training={**REPRODUCE, "epochs": _EPOCHS},
-            surface=SAMPLED,
-            networks={"fcnet": {**_PAPER, **REPRODUCED}},
-            like="paper",
-        ),
-        "default": Preset(
-            training={**MODERN, "epochs": 60, "label_smoothing": 0.2, "reshaped": 3, "damaged": 12},
-            surface={**SAMPLED, **SCANNED},
-            networks={"fcnet": _PAPER},
-        ),
-        "quick": Preset(
-            training={**MODERN, "epochs": 14, "label_smoothing": 0.2, "reshaped": 3},
-            surface={**SAMPLED, "features": "hks"},
-            networks={"fcnet": _PAPER},
-            like="default",
-        ),
-        "tiny": Preset(
-            training={**TRIAL, "batch": 2},
-            surface=SAMPLED,
-            networks={"fcnet": _PAPER},
-        ),
-    }
+    presets = shipped_presets("segmentation")
 
     # Data
 

@@ -15,7 +15,6 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv._io import write_array
-from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import components
 from fieldconv.geometry.resample.sampling import farthest_point_samples
@@ -28,17 +27,15 @@ from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks.base import (
-    MODERN,
-    TRIAL,
     Chunk,
     Decoded,
     EmbeddedShape,
     Metric,
     Prediction,
-    Preset,
     Task,
     TrainingConfig,
 )
+from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 ANCHORS = 512  # places of the template that are told apart; the point is found between them
@@ -52,19 +49,6 @@ COVERED, THERE = (
     0.8,
     0.2,
 )  # a template of which less is covered; share of an anchor's area that makes it covered
-_NETWORK = {
-    "width": 40,
-    "blocks": 4,
-    "rings": 4,
-    "band_limit": 1,
-    "echo_channels": 16,
-    "echo_samples": 2,
-    "hidden": (192, 128),
-    "bottleneck": 96,
-    "dense": 256,
-    "dropout": 0.0,
-}
-_SURFACE = {"radius": RADIUS, "samples": 512, "features": "hks"}
 
 
 class TemplatePoints(Task):
@@ -89,18 +73,7 @@ class TemplatePoints(Task):
     )
     score = Metric("score", "training points on the right anchor")
     shapes_caption = "Points of one colour correspond."
-    presets = {  # noqa: RUF012
-        "default": Preset(
-            training={**MODERN, "epochs": 8, "learning_rate": 0.006, "average": 0.995},
-            surface=_SURFACE,
-            networks={"fcnet": _NETWORK},
-        ),
-        "tiny": Preset(
-            training={**TRIAL, "batch": 2},
-            surface=_SURFACE,
-            networks={"fcnet": {"bottleneck": 16, "dense": 32, "dropout": 0.0}},
-        ),
-    }
+    presets = shipped_presets("template-points")
     one_template = True
 
     def __init__(self, template: Mesh | None = None) -> None:

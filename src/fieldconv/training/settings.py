@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fieldconv._checked import checked, field_types, shown
 from fieldconv._io import read_text, write_text
@@ -15,14 +16,15 @@ from fieldconv.networks import network_named
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
+from fieldconv.tasks.base.presets import Layer, merge, network_layers, recipe_layers, training_layers
 from fieldconv.training.checkpoint import load
 from fieldconv.training.finetune import settings_from
 
 FILE = "run.yaml"
 NETWORK = "fcnet"
 """The network that is trained if none is named."""
-PAPERS = ("paper", "reproduce")
-"""Presets whose radius is the paper's on any mesh."""
+Recipe = Literal["common", "own"]
+"""How a network is trained: as the preset says, or as the paper that introduced it did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,8 @@ class RunSettings:
     network: NetworkConfig
     training: TrainingConfig
     machine: Machine = field(default_factory=Machine)
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Where each value comes from, by names such as "training.epochs"; see `explain`."""
 
     @classmethod
     def assemble(
@@ -80,6 +84,7 @@ class RunSettings:
         network: str | None = None,
         finetune: str | None = None,
         file: str | Path | None = None,
+        recipe: Recipe = "common",
         changes: Mapping[str, Any] | None = None,
     ) -> RunSettings:
         """Return the preset, changed by the file, changed by ``changes``, which are fields of any part.
@@ -87,55 +92,76 @@ class RunSettings:
         With ``finetune``, a run or the name of a network to begin with, the network's settings are its own.
         """
         content = read_settings(file) if file is not None else {}
-        finetune = finetune or content.get("finetune")
-        begin: dict[str, Any] = {}
-        if finetune is not None:
-            base = load(finetune)
-            network, begin = base.name, settings_from(base)
         if content.get("task", task) != task:
             raise ValueError(f"{file} is for {content['task']}, not {task}")
-        preset = preset or content.get("preset", "default")
-        name = network or content.get("network_name", NETWORK)
-        kind, config = task_named(task), network_named(name).Config
-        parts: dict[str, dict[str, Any]] = {}
-        left = dict(changes or {})
+        named = {"task": task, "preset": preset, "network_name": network, "finetune": finetune}
+        in_file = f"file {file}"
+        whole, sources = merge(
+            ("default", {"preset": "default", "network_name": NETWORK, "finetune": None}),
+            (in_file, {key: content[key] for key in WHOLE if key in content}),
+            ("option", {key: value for key, value in named.items() if value}),
+        )
+        base = load(whole["finetune"]) if whole["finetune"] else None
+        begin: Layer = (f"finetune {whole['finetune']}", settings_from(base) if base else {})
+        if base:
+            whole["network_name"], sources["network_name"] = base.name, begin[0]
+        kind, model = task_named(task), network_named(whole["network_name"])
         kinds: dict[str, type[Any]] = {
             "source": DataSource,
-            "network": config,
+            "network": model.Config,
             "training": kind.Config,
             "machine": Machine,
         }
-        for part, known in kinds.items():
-            given = content.get(part, {}) if part != "network" or name == _network_of(content) else {}
-            own = {key: left.pop(key) for key in list(left) if key in field_types(known)}
-            parts[part] = {**(begin if part == "network" else {}), **given, **own}
-        if left:
-            raise ValueError(f"unknown setting {sorted(left)[0]!r}")
-        classes = parts["network"].pop("outputs", None) or kind.default_outputs or 1  # the data knows better
-        source = DataSource.from_dict(parts["source"])
-        free = "radius" in field_types(config) and "radius" not in parts["network"]
-        if source.data is None and preset not in PAPERS and free:  # creatures may be coarse
-            parts["network"]["radius"] = kind.preset("default").radius_for(source.vertices)
-        return cls(
-            task=task,
-            preset=preset,
-            network_name=name,
-            finetune=finetune,
-            source=source,
-            network=kind.network_config(
-                config, network=name, classes=classes, preset=preset, **parts["network"]
-            ),
-            training=kind.training_config(
-                preset=preset, smallest_batch=network_named(name).smallest_batch, **parts["training"]
-            ),
-            machine=Machine(**checked(Machine, parts["machine"])),
+        options = _by_part(kinds, changes or {})
+        if whole["network_name"] != _network_of(content):
+            content.pop("network", None)  # it is of another network
+
+        def settled(part: str, *layers: Layer) -> dict[str, Any]:
+            values, where = merge(*layers, (in_file, content.get(part, {})), ("option", options[part]))
+            for key in field_types(kinds[part]):
+                sources[f"{part}.{key}"] = where.get(key, "default")
+            return values
+
+        source = DataSource.from_dict(settled("source"))
+        if recipe == "own":
+            training = recipe_layers(kind, model)
+        else:
+            training = training_layers(kind, whole["preset"], smallest_batch=model.smallest_batch)
+        shape = network_layers(
+            kind,
+            whole["preset"],
+            model.Config,
+            network=whole["network_name"],
+            creatures=source.vertices if source.data is None else None,
         )
+        any_number: Layer = ("default, until the data is read", {"outputs": 1})
+        return cls(
+            **whole,
+            source=source,
+            network=model.Config.from_dict(settled("network", any_number, *shape, begin)),
+            training=kind.Config.from_dict(settled("training", *training)),
+            machine=Machine(**checked(Machine, settled("machine"))),
+            sources=sources,
+        )
+
+    def changed(self, why: str, **parts: Mapping[str, Any]) -> RunSettings:
+        """Return the same with some values changed, which come from ``why``.
+
+        Examples
+        --------
+        >>> settings = RunSettings.assemble("segmentation").changed("the data", network={"outputs": 5})
+        >>> settings.network.outputs, settings.sources["network.outputs"]
+        (5, 'the data')
+        """
+        sources = dict(self.sources)
+        for part, values in parts.items():
+            sources |= {f"{part}.{key}": why for key in values}
+        changed = {part: replace(getattr(self, part), **values) for part, values in parts.items()}
+        return replace(self, **changed, sources=sources)
 
     def with_outputs(self, outputs: int | None) -> RunSettings:
         """Return the same with as many network outputs as the data has targets; None leaves them."""
-        if outputs is None:
-            return self
-        return replace(self, network=self.network.changed(outputs=outputs))
+        return self if outputs is None else self.changed("the data", network={"outputs": outputs})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON and YAML can hold."""
@@ -157,8 +183,46 @@ class RunSettings:
         write_text(path, yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
 
 
+def explain(settings: RunSettings) -> str:
+    """Return a table of all settings: name, value, and where it comes from.
+
+    Examples
+    --------
+    >>> table = explain(RunSettings.assemble("segmentation", network="hsn", preset="quick"))
+    >>> [" ".join(line.split()) for line in table.splitlines() if "learning_rate" in line]
+    ['training.learning_rate 0.01 preset default, which quick is like']
+    """
+    content = settings.to_dict()
+    rows = [("setting", "value", "from")]
+    rows += [(key, _written(content[key]), settings.sources.get(key, "")) for key in WHOLE]
+    for part in PARTS:
+        for key, value in content[part].items():
+            name = f"{part}.{key}"
+            rows.append((name, _written(value), settings.sources.get(name, "")))
+    wide = [max(len(row[column]) for row in rows) for column in range(2)]
+    return "\n".join(f"{name:{wide[0]}}  {value:{wide[1]}}  {source}" for name, value, source in rows)
+
+
+def _written(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 WHOLE = ("task", "preset", "network_name", "finetune")
 PARTS = ("source", "network", "training", "machine")
+
+
+def _by_part(kinds: Mapping[str, type[Any]], changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings of each part; raise ValueError for one that no part has."""
+    fields = {part: field_types(kind) for part, kind in kinds.items()}
+    known = [name for names in fields.values() for name in names]
+    unknown = sorted(set(changes) - set(known))
+    if unknown:
+        near = difflib.get_close_matches(unknown[0][:100], known, 1, 0.75)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"unknown setting {unknown[0]!r}{hint}")
+    return {
+        part: {key: value for key, value in changes.items() if key in names} for part, names in fields.items()
+    }
 
 
 def _network_of(content: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.surface.settings import Solver
@@ -77,19 +78,9 @@ class FCNetConfig(NetworkConfig):
     """
 
     network: ClassVar[str] = "fcnet"
+    like: ClassVar[str] = "fcnet"
     operators: ClassVar[tuple[str, ...]] = ("discs",)
-    presets: ClassVar[dict[str, dict[str, object]]] = {
-        "tiny": {
-            "lift_channels": 4,
-            "width": 8,
-            "blocks": 2,
-            "rings": 3,
-            "band_limit": 1,
-            "echo_channels": 4,
-            "echo_samples": 2,
-            "hidden": (32, 16),
-        }
-    }
+    presets = network_presets("fcnet")
 
     radius: float = RADIUS
     solver: Solver = "local"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.anisotropic import (
     Stiffness,
@@ -24,7 +25,7 @@ from fieldconv.networks.rivals.shared.anisotropic import (
     principal_directions,
     summed,
 )
-from fieldconv.networks.rivals.shared.scalar import EVERY_VERTEX, RowNorm, ScalarNetwork
+from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork
 from fieldconv.nn import Perceptron
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
@@ -67,11 +68,7 @@ class ACSCNNConfig(NetworkConfig):
 
     network: ClassVar[str] = "acscnn"
     operators: ClassVar[tuple[str, ...]] = ("anisotropic",)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": EVERY_VERTEX,
-        "default": EVERY_VERTEX,
-        "tiny": {**EVERY_VERTEX, "width": 8, "layers": 2, "order": 4, "dense": 32},
-    }
+    presets = network_presets("acscnn")
 
     width: int = 64
     layers: int = 6
@@ -128,16 +125,7 @@ class ACSCNN(ScalarNetwork):
 
     name, Config = "acscnn", ACSCNNConfig
     reads = ("x", "area", "anisotropic_index", "anisotropic_values")
-    recipe: ClassVar[Mapping[str, Any]] = {
-        "epochs": 100,
-        "batch": 1,
-        "optimiser": "adam",
-        "learning_rate": 0.001,
-        "weight_decay": 0.0,
-        "schedule": "constant",
-        "clip": None,
-        "average": None,
-    }
+    recipe = network_recipe("acscnn")
     config: ACSCNNConfig
 
     def __init__(self, config: ACSCNNConfig) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.least_squares import point_gradients
 from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork
@@ -27,8 +27,6 @@ NEIGHBOURS = 20
 """Nearest points, each point itself included."""
 SLOPE = 0.2
 """Slope of the leaky ReLU below zero."""
-SAMPLES = 1024
-"""Samples of a mesh, in all presets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +53,7 @@ class DeltaConvConfig(NetworkConfig):
 
     network: ClassVar[str] = "deltaconv"
     operators: ClassVar[tuple[str, ...]] = ("delta",)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"samples": SAMPLES},
-        "default": {"samples": SAMPLES},
-        "tiny": {"samples": SAMPLES, "width": 8, "layers": 3, "embedding": 32},
-    }
+    presets = network_presets("deltaconv")
 
     width: int = 128
     layers: int = 8
@@ -119,29 +113,8 @@ class DeltaConvNet(ScalarNetwork):
 
     name, Config = "deltaconv", DeltaConvConfig
     reads = ("x", "area", "frame", "normal", "delta_index", "delta_gradient")
-    recipe: ClassVar[Mapping[str, Any]] = {  # of its human bodies
-        "epochs": 50,
-        "batch": 8,
-        "optimiser": "adam",
-        "learning_rate": 0.005,
-        "weight_decay": 0.0,
-        "schedule": "steps",
-        "drop_every": 30,
-        "drop": 0.1,
-        "clip": None,
-        "average": None,
-        "validation": 0.1,
-    }
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {  # theirs: SGD to 0.1 with a cosine
-        "classification": {
-            "epochs": 100,
-            "batch": 16,
-            "learning_rate": 0.001,
-            "schedule": "one_cycle",
-            "label_smoothing": 0.2,
-            "validation": 0.0,
-        }
-    }
+    recipe = network_recipe("deltaconv")
+    recipes = network_recipes("deltaconv")
     heads = ("labels", "classification", "descriptors", "vectors")
     unit_radius = True  # the authors' scale
     config: DeltaConvConfig

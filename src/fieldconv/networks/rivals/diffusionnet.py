@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.networks.protocol import NetworkConfig
-from fieldconv.networks.rivals.shared.scalar import EVERY_VERTEX, ScalarNetwork
+from fieldconv.networks.rivals.shared.scalar import ScalarNetwork
 from fieldconv.nn import Perceptron
 from fieldconv.nn.pooling import shape_of_samples
 from fieldconv.surface.settings import EIGENFUNCTIONS
@@ -49,11 +49,7 @@ class DiffusionNetConfig(NetworkConfig):
 
     network: ClassVar[str] = "diffusionnet"
     operators: ClassVar[tuple[str, ...]] = ("eigenbasis", "eigengradients")
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": EVERY_VERTEX,
-        "default": EVERY_VERTEX,
-        "tiny": {**EVERY_VERTEX, "width": 16, "blocks": 2, "eigenfunctions": 32},
-    }
+    presets = network_presets("diffusionnet")
 
     width: int = 128
     blocks: int = 4
@@ -113,19 +109,8 @@ class DiffusionNet(ScalarNetwork):
 
     name, Config = "diffusionnet", DiffusionNetConfig
     reads = ("x", "area", "mass", "eigenvalues", "eigenfunctions", "eigengradients")
-    recipe: ClassVar[Mapping[str, Any]] = {
-        "epochs": 200,
-        "batch": 1,
-        "optimiser": "adam",
-        "learning_rate": 0.001,
-        "weight_decay": 0.0,
-        "schedule": "steps",
-        "drop_every": 50,
-        "drop": 0.5,
-        "clip": None,
-        "average": None,
-    }
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classification": {"label_smoothing": 0.2}}
+    recipe = network_recipe("diffusionnet")
+    recipes = network_recipes("diffusionnet")
     unit_radius = True  # the authors' scale; at unit area positions are about 0.28 long, and learnt far worse
     config: DiffusionNetConfig
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe
 from fieldconv.geometry.resample.sampling import nearest_samples
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.nn import ScalarHead
@@ -259,9 +260,7 @@ class GEMCNNConfig(NetworkConfig):
 
     network: ClassVar[str] = "gemcnn"
     operators: ClassVar[tuple[str, ...]] = ("ring",)
-    presets: ClassVar[dict[str, dict[str, object]]] = {
-        "tiny": {"width": 4, "order": 1, "blocks": 2, "dense": 16}
-    }
+    presets = network_presets("gemcnn")
 
     width: int = 16
     order: int = 2
@@ -310,18 +309,7 @@ class GEMCNN(FeatureNetwork):
 
     name, Config = "gemcnn", GEMCNNConfig
     reads = ("x", "area", "ring_index", "ring_direction", "ring_transport")
-    recipe: ClassVar[dict[str, Any]] = {
-        "epochs": 100,
-        "batch": 4,
-        "optimiser": "adam",
-        "learning_rate": 0.01,
-        "weight_decay": 0.0,
-        "schedule": "constant",
-        "clip": None,
-        "average": None,
-        "label_smoothing": 0.0,
-        "reshaped": 0,
-    }
+    recipe = network_recipe("gemcnn")
     config: GEMCNNConfig
 
     def __init__(self, config: GEMCNNConfig) -> None:

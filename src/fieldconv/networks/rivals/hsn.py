@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
@@ -176,7 +177,7 @@ class HSNConfig(NetworkConfig):
 
     network: ClassVar[str] = "hsn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
-    presets: ClassVar[dict[str, dict[str, object]]] = {"tiny": {"width": 4, "rings": 3, "blocks": 1}}
+    presets = network_presets("hsn")
 
     radius: float = RADIUS
     solver: Solver = "local"
@@ -234,21 +235,8 @@ class HSN(FeatureNetwork):
 
     name, Config = "hsn", HSNConfig
     reads = ("x", "area", *TWO_LEVELS)
-    recipe: ClassVar[dict[str, Any]] = {
-        "epochs": 50,
-        "batch": 1,
-        "optimiser": "adam",
-        "learning_rate": 0.01,
-        "weight_decay": 0.0,
-        "schedule": "steps",
-        "drop_every": 21,
-        "drop": 0.1,
-        "clip": None,
-        "average": None,
-        "label_smoothing": 0.0,
-        "reshaped": 0,
-    }
-    recipes: ClassVar[dict[str, dict[str, Any]]] = {"correspondence": {"epochs": 100, "drop_every": 60}}
+    recipe = network_recipe("hsn")
+    recipes = network_recipes("hsn")
     config: HSNConfig
 
     def __init__(self, config: HSNConfig) -> None:

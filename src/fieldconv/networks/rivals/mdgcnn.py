@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.weak import WeakIdKeyDictionary
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.gathering import seen_by_receiver
 from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
@@ -335,11 +336,7 @@ class MDGCNNConfig(NetworkConfig):
 
     network: ClassVar[str] = "mdgcnn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
-    presets: ClassVar[dict[str, dict[str, object]]] = {
-        "paper": {"radius": RADIUS},
-        "default": {"radius": RADIUS},
-        "tiny": {"width": 4, "directions": 4, "blocks": 1},
-    }
+    presets = network_presets("mdgcnn")
 
     radius: float = RADIUS
     solver: Solver = "local"
@@ -387,18 +384,7 @@ class MDGCNN(FeatureNetwork):
 
     name, Config = "mdgcnn", MDGCNNConfig
     reads = ("x", "area", *TWO_LEVELS)
-    recipe: ClassVar[dict[str, Any]] = {
-        "epochs": 200,
-        "batch": 1,
-        "optimiser": "adam",
-        "learning_rate": 0.001,
-        "weight_decay": 0.0,
-        "schedule": "constant",
-        "clip": None,
-        "average": None,
-        "label_smoothing": 0.0,
-        "reshaped": 0,
-    }
+    recipe = network_recipe("mdgcnn")
     config: MDGCNNConfig
 
     def __init__(self, config: MDGCNNConfig) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from scipy.spatial import cKDTree
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count
+from fieldconv._presets import network_presets, network_recipe
 from fieldconv.geometry.resample.sampling import farthest_points
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork, at_unit_radius
@@ -34,7 +34,6 @@ MEANT = 1024
 """Points for which the radii are meant."""
 SPREAD = 3
 """Centres from which a point reads on the way back."""
-_POINTS = {"samples": MEANT, "features": "xyz"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +55,7 @@ class PointNet2Config(NetworkConfig):
 
     network: ClassVar[str] = "pointnet2"
     operators: ClassVar[tuple[str, ...]] = ("nested-balls",)
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": _POINTS,
-        "default": _POINTS,
-        "tiny": {**_POINTS, "width": 8},
-    }
+    presets = network_presets("pointnet2")
 
     width: int = 64
     dropout: float = 0.5
@@ -122,18 +117,7 @@ class PointNet2(ScalarNetwork):
         "spread1_weight",
         "spread2_weight",
     )
-    recipe: ClassVar[Mapping[str, Any]] = {
-        "epochs": 200,
-        "batch": 16,
-        "optimiser": "adam",
-        "learning_rate": 0.001,
-        "weight_decay": 0.0,
-        "schedule": "steps",
-        "drop_every": 20,
-        "drop": 0.7,
-        "clip": None,
-        "average": None,
-    }
+    recipe = network_recipe("pointnet2")
     smallest_batch = 8  # with one, it learns from statistics of each shape that evaluation does not have
     config: PointNet2Config
 

@@ -3,14 +3,7 @@ from fieldconv.tasks.base.evaluation import Evaluation as Evaluation
 from fieldconv.tasks.base.metric import Metric as Metric
 from fieldconv.tasks.base.prediction import Decoded as Decoded
 from fieldconv.tasks.base.prediction import Prediction as Prediction
-from fieldconv.tasks.base.recipe import LETTER as LETTER
-from fieldconv.tasks.base.recipe import MODERN as MODERN
-from fieldconv.tasks.base.recipe import REPRODUCE as REPRODUCE
-from fieldconv.tasks.base.recipe import REPRODUCED as REPRODUCED
-from fieldconv.tasks.base.recipe import SAMPLED as SAMPLED
-from fieldconv.tasks.base.recipe import SCANNED as SCANNED
-from fieldconv.tasks.base.recipe import TRIAL as TRIAL
-from fieldconv.tasks.base.recipe import Preset as Preset
+from fieldconv.tasks.base.presets import Preset as Preset
 from fieldconv.tasks.base.recipe import TrainingConfig as TrainingConfig
 from fieldconv.tasks.base.task import Chunk as Chunk
 from fieldconv.tasks.base.task import EmbeddedShape as EmbeddedShape

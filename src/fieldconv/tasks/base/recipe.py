@@ -1,14 +1,12 @@
-"""How networks are trained, as plain data; a task says in its own file which values it takes."""
+"""How networks are trained, as plain data; presets say which values a task takes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from fieldconv._checked import check_choices, checked, field_types
-from fieldconv.geometry.geodesic.discs import RADIUS
-from fieldconv.surface.settings import SAMPLES
 
 Optimiser = Literal["adam", "adamw"]
 Schedule = Literal["constant", "one_cycle", "steps"]
@@ -138,61 +136,3 @@ class TrainingConfig:
         """Return a copy with some fields changed, checked again."""
         checked(type(self), changes)
         return replace(self, **changes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preset:
-    """What a task sets, where it differs from the defaults.
-
-    Parameters
-    ----------
-    training : dict
-        Fields of `TrainingConfig`.
-    surface : dict
-        Fields of `SurfaceSettings`, for any network that has them: radius, samples, features …
-    networks : dict of str to dict
-        Fields of a network's settings, by its name.
-    vertices : int
-        Vertices of the meshes for which the radius was chosen; on coarser ones it has to be larger.
-    like : str
-        Another preset, whose settings are used for a network that has none for this one.
-    """
-
-    training: Mapping[str, Any] = field(default_factory=dict)
-    surface: Mapping[str, Any] = field(default_factory=dict)
-    networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    vertices: int = 1000
-    like: str = ""
-
-    def radius_for(self, vertices: int) -> float:
-        """Return the radius for meshes of ``vertices`` vertices: larger the coarser they are.
-
-        Examples
-        --------
-        >>> round(Preset(surface={"radius": 0.1}, vertices=4000).radius_for(1000), 3)
-        0.2
-        """
-        return float(self.surface.get("radius", RADIUS) * max(1.0, self.vertices / vertices) ** 0.5)
-
-
-SAMPLED: Mapping[str, Any] = {"radius": RADIUS, "samples": SAMPLES}
-"""How meshes are prepared for tasks that do not need every vertex."""
-MODERN: Mapping[str, Any] = {
-    "optimiser": "adamw",
-    "schedule": "one_cycle",
-    "learning_rate": 0.01,
-    "weight_decay": 1e-4,
-    "clip": 1.0,
-    "average": 0.99,
-}
-"""What the presets for use have in common in all tasks."""
-LETTER: Mapping[str, Any] = {"solver": "heat", "input_scale": "raw", "echo_votes": "magnitude"}
-"""What FCNet has in the paper's text and, for good reasons, not by default (docs/reproducing.md)."""
-REPRODUCE: Mapping[str, Any] = {**MODERN, "learning_rate": 0.005, "label_smoothing": 0.2}
-"""The schedule with which FCNet reaches the paper's numbers on the paper's inputs."""
-REPRODUCED: Mapping[str, Any] = {"input_scale": "raw", "class_bias": True}
-"""What FCNet has in these runs."""
-SCANNED: Mapping[str, Any] = {"features": "balls+hks", "smoothing": 0.02}
-"""How the default presets prepare meshes: holes, contacts and noise hardly change these inputs."""
-TRIAL: Mapping[str, Any] = {**MODERN, "average": None, "epochs": 4}
-"""The same for tries and tests."""

@@ -13,9 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._checked import field_types
 from fieldconv.geometry.damage.damage import Damaged, carry_vectors
-from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Sample
 from fieldconv.labels.label_files import write_numbers
@@ -26,7 +24,8 @@ from fieldconv.surface.views import at_vertices, select, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
-from fieldconv.tasks.base.recipe import MODERN, SAMPLED, TRIAL, Preset, TrainingConfig
+from fieldconv.tasks.base.presets import Preset, merge, network_layers, shipped_presets, training_layers
+from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.vertex_values import Kind, VertexValues
 
 if TYPE_CHECKING:
@@ -141,10 +140,7 @@ class Task:
     rank_by: ClassVar[str] = ""
     curves: ClassVar[Curves | None] = None
     shapes_caption: ClassVar[str] = "Worst and best test shapes."
-    presets: ClassVar[Mapping[str, Preset]] = {
-        "default": Preset(training={**MODERN, "epochs": 14}, surface={**SAMPLED, "features": "hks"}),
-        "tiny": Preset(training={**TRIAL, "batch": 2}, surface={"radius": RADIUS, "features": "xyz"}),
-    }
+    presets: ClassVar[Mapping[str, Preset]] = shipped_presets("any other")
     Config: ClassVar[type[TrainingConfig]] = TrainingConfig
     targets: ClassVar[tuple[str, ...]] = ("y",)
     paired: ClassVar[bool] = False
@@ -176,10 +172,8 @@ class Task:
 
         Unless ``changes`` says how many shapes a step has, it has at least ``smallest_batch``.
         """
-        config = self.Config.from_dict({**self.preset(preset).training, **changes})
-        if "batch" in changes or config.batch >= smallest_batch:
-            return config
-        return config.changed(batch=smallest_batch)
+        layers = training_layers(self, preset, smallest_batch=smallest_batch)
+        return self.Config.from_dict(merge(*layers, ("option", changes))[0])
 
     def network_config(
         self,
@@ -203,19 +197,12 @@ class Task:
         **changes
             Any field of the settings.
         """
-        chosen, known = self.preset(preset), field_types(kind)
-        settings: dict[str, Any] = {"head": self.head}
-        settings |= {key: value for key, value in chosen.surface.items() if key in known}
-        for name in (*_ancestry(kind), network):
-            settings |= chosen.networks.get(name, {})
-        settings |= kind.presets.get(preset, kind.presets.get(chosen.like, {}))
-        if classes is not None:
-            settings["outputs"] = classes
-        elif self.default_outputs is not None:
-            settings.setdefault("outputs", self.default_outputs)
-        elif "outputs" not in changes:
+        outputs = {} if classes is None else {"outputs": classes}
+        layers = network_layers(self, preset, kind, network=network)
+        values, _ = merge(*layers, ("option", {**outputs, **changes}))
+        if "outputs" not in values:
             raise ValueError(f"{self.name} needs the number of classes; give classes=…")
-        return kind.from_dict({**settings, **changes})
+        return kind.from_dict(values)
 
     # Data: folders, embedded shapes, targets
 
@@ -436,8 +423,3 @@ class Task:
     def picture_points(self, network: Network, data: Any, points: int) -> tuple[Any, Any] | None:
         """Return (n, d) features of points on test shapes and (n,) their classes, to arrange in the plane."""
         return None
-
-
-def _ancestry(kind: type[NetworkConfig]) -> list[str]:
-    """Return the networks whose settings ``kind`` extends, the oldest first, and its own."""
-    return [vars(one)["network"] for one in reversed(kind.__mro__) if "network" in vars(one)]

@@ -16,13 +16,13 @@ from fieldconv.tasks.base.metric import metric_of
 from fieldconv.training.batches import steps_per_epoch
 from fieldconv.training.checkpoint import STATE
 from fieldconv.training.comparison.cost import Cost, measured_cost
-from fieldconv.training.comparison.plan import PlannedRun, Recipe, plan_runs, with_epochs
+from fieldconv.training.comparison.plan import PlannedRun, plan_runs, with_epochs
 from fieldconv.training.comparison.progress import ComparisonProgress
 from fieldconv.training.comparison.results import read_results, write_tables
 from fieldconv.training.diagnose import TrainingError
 from fieldconv.training.measure import evaluate
 from fieldconv.training.run import train_from
-from fieldconv.training.settings import FILE, RunSettings
+from fieldconv.training.settings import FILE, Recipe, RunSettings
 from fieldconv.viz.comparison_page import write_comparison
 
 EMBEDDED_TASK = "segmentation"

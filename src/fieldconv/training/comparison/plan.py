@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, get_args
 
 from fieldconv._checked import field_types
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
-from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Task
-from fieldconv.training.settings import Machine, RunSettings
-
-Recipe = Literal["common", "own"]
+from fieldconv.training.settings import Machine, Recipe, RunSettings
 
 
 @dataclass(frozen=True)
@@ -86,28 +83,21 @@ def plan_runs(
     settings = {name: _settings(kind, name, recipe, preset, changes or {}, networks) for name in networks}
     first = next(iter(settings.values())).source.split_seed
     return [
-        PlannedRun(name, seed, _with_seed(own, seed, first + seed))
+        PlannedRun(
+            name,
+            seed,
+            own.changed("the comparison", training={"seed": seed}, source={"split_seed": first + seed}),
+        )
         for name, own in settings.items()
         for seed in range(own.training.seed, own.training.seed + seeds)
     ]
-
-
-def own_recipe(task: Task, network: type[Network]) -> dict[str, Any]:
-    """Return all training settings of the paper that introduced a network, for a task.
-
-    A network that names none, as FCNet, has the preset that reaches its paper's numbers.
-    """
-    published = {**network.recipe, **network.recipes.get(task.name, {})}
-    if not published:
-        published = dict(task.preset("reproduce" if "reproduce" in task.presets else "default").training)
-    return {**task.Config().to_dict(), **published}
 
 
 def with_epochs(settings: RunSettings, epochs: int) -> RunSettings:
     """Return the same with another number of epochs; a rate that falls in steps keeps its shape."""
     training = settings.training
     often = max(1, round(training.drop_every * epochs / training.epochs))
-    return replace(settings, training=training.changed(epochs=epochs, drop_every=often))
+    return settings.changed("the comparison", training={"epochs": epochs, "drop_every": often})
 
 
 def _settings(
@@ -124,15 +114,6 @@ def _settings(
     elsewhere = {field for other in networks for field in field_types(network_named(other).Config)}
     known = {*field_types(config), *field_types(task.Config), *field_types(DataSource), *field_types(Machine)}
     fitting = {key: value for key, value in given.items() if key in known or key not in elsewhere}
-    training = own_recipe(task, network_named(name)) if recipe == "own" else {}
-    settings = RunSettings.assemble(task.name, preset=preset, network=name, changes={**training, **fitting})
+    settings = RunSettings.assemble(task.name, preset=preset, network=name, recipe=recipe, changes=fitting)
     network_named(name)(settings.network)  # raises if it has no such head
     return settings if epochs is None else with_epochs(settings, epochs)
-
-
-def _with_seed(settings: RunSettings, seed: int, split_seed: int) -> RunSettings:
-    return replace(
-        settings,
-        training=settings.training.changed(seed=seed),
-        source=replace(settings.source, split_seed=split_seed),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,6 @@ from fieldconv.surface.settings import feature_columns
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
-
-EVERY_VERTEX: dict[str, Any] = {"samples": 10_000}
-"""Settings for presets of networks that work on whole meshes; larger meshes are sampled."""
 
 
 class ScalarNetwork(Network):

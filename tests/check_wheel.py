@@ -58,6 +58,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "fieldconv/py.typed" in names, "the wheel is not typed"
     assert "fieldconv/viz/assets/viewer.js" in names, "the wheel lacks what pages need"
+    assert "fieldconv/presets.yaml" in names, "the wheel lacks the presets"
     assert not [name for name in names if name.startswith(("tests/", "docs/"))], "too much in the wheel"
     with tarfile.open(sdist) as archive:
         inside = {name.split("/", 1)[-1] for name in archive.getnames()}

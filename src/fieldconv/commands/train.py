@@ -59,7 +59,8 @@ def arguments_for(words: Sequence[str], program: str) -> Arguments:
     others = {name: _values(task.name, network, name, given) for name in presets}
     values = others.pop(preset, None)
     names = {"task": task_names(), "network": network_names(), "preset": list(task.presets)}
-    arguments = Arguments(train_command, program, choices=names)
+    command = settings_command if "--print-settings" in words and not helped else train_command
+    arguments = Arguments(command, program, choices=names)
     arguments.add_settings(
         "data", "Where the meshes come from.", DataSource, vars(DataSource()) if helped else None
     )
@@ -115,6 +116,7 @@ def train_command(
     preset: str | None = None,
     config: Path | None = None,
     resume: bool = False,
+    print_settings: bool = False,
     **changes: Any,
 ) -> int:
     """Train a network, measure it on the test part, and write all of it to a folder.
@@ -140,6 +142,7 @@ def train_command(
             try (tiny).
         config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
         resume: Go on where the run in --out stopped, with its settings; results are as in one go.
+        print_settings: Print every setting and where it comes from, and train nothing; --out is not needed.
     """
     from fieldconv import keep_freed_memory
     from fieldconv.labels.errors import DatasetError
@@ -171,6 +174,34 @@ def train_command(
         else:
             print_metrics(evaluate(model, data, out=out, quiet=False))
     print(f"The network is in {out}. Try: fieldconv predict {shlex.quote(str(out))} MESH --out RESULT")
+    return 0
+
+
+def settings_command(
+    task: Annotated[str, "TASK"],
+    /,
+    *,
+    out: Path | None = None,
+    network: Annotated[str | None, "NAME"] = None,
+    finetune: Annotated[str | None, "RUN|NAME"] = None,
+    preset: str | None = None,
+    config: Path | None = None,
+    resume: bool = False,
+    print_settings: bool = True,
+    **changes: Any,
+) -> int:
+    """Print every setting that `train` would use, and where it comes from."""
+    from fieldconv.training.settings import FILE, RunSettings, explain
+
+    if resume and config is None and out is not None:
+        config = out / FILE
+    print(
+        explain(
+            RunSettings.assemble(
+                task, preset=preset, network=network, finetune=finetune, file=config, changes=changes
+            )
+        )
+    )
     return 0
 
 

@@ -11,7 +11,7 @@ import yaml
 import fieldconv
 from fieldconv.cli import main
 from fieldconv.networks import FCNetConfig, network_named, network_names
-from fieldconv.tasks import Preset, Task, task_named, task_names
+from fieldconv.tasks import TASKS, Preset, Task, task_named, task_names
 from fieldconv.training import RunSettings
 from fieldconv.training.settings import explain
 
@@ -142,6 +142,20 @@ def test_presets_of_other_peoples_tasks_are_merged_alike() -> None:
     assert Plain().network_config(FCNetConfig).width == 48
     with pytest.raises(ValueError, match="unknown preset 'odder'"):
         Plain().training_config(preset="odd")
+
+
+class Nameless(Plain):
+    """A task without a preset of the name "default"."""
+
+    name = "nameless"
+    presets = {"only": Preset(surface={"radius": 0.1}, vertices=4000)}  # noqa: RUF012
+
+
+def test_a_task_needs_no_default_preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TASKS, "_added", {"nameless": Nameless})
+    settings = RunSettings.assemble("nameless", preset="only")
+    assert settings.network.radius == 0.2  # type: ignore[attr-defined]
+    assert Nameless().surface_settings.radius == 0.1
 
 
 def test_gathering_has_what_presets_say_of_the_network_it_extends() -> None:

@@ -109,7 +109,7 @@ class SurfaceDataset(Dataset[Any]):
         self.task = collection.task
         self._task = task_named(collection.task)
         self.class_names = collection.class_names
-        self.pre_transform = pre_transform or ToSurface(**next(iter(self._task.presets.values())).surface)
+        self.pre_transform = pre_transform or ToSurface(**self._task.surface_settings.to_dict())
         self.transform = transform
         self.ball = ball
         self._progress, self._work = progress, work

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Head = Literal["labels", "classification", "descriptors", "vectors"]
 PER_SHAPE: Head = "classification"
 """The head whose outputs are for whole shapes; the name is that of its first task."""
-Preset = Literal["paper", "reproduce", "default", "quick", "scans", "tiny"]
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 

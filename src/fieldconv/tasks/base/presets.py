@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fieldconv._checked import field_types
+from fieldconv._checked import checked, field_types
 from fieldconv._presets import task_presets
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import Network, NetworkConfig
+from fieldconv.surface.settings import SurfaceSettings
 
 if TYPE_CHECKING:
     from fieldconv.tasks.base.task import Task
@@ -99,8 +100,8 @@ def recipe_layers(task: Task, network: type[Network]) -> list[Layer]:
 
     A network that names none, as FCNet, has that of the preset that reaches its paper's numbers.
     """
-    if network.recipe or network.recipes:
-        own = network.recipes.get(task.name, {})
+    own = network.recipes.get(task.name, {})
+    if network.recipe or own:
         name = f"recipe of {network.name}"
         return [(name, network.recipe), (f"{name} for {task.name}", own)]
     return training_layers(task, "reproduce" if "reproduce" in task.presets else "default")
@@ -137,10 +138,19 @@ def network_layers(
     for kind in dict.fromkeys((like, config.network, network)):
         layers += [(name, one.networks.get(kind, {})) for name, one in stated]
     if creatures is not None and "radius" in known and task.preset(preset).vertices is not None:
-        surface = merge(*((name, one.surface) for name, one in _stated(task, "default")))[0]
-        radius = replace(task.preset("default"), surface=surface).radius_for(creatures)
+        usual = "default" if "default" in task.presets else preset
+        radius = replace(task.preset(usual), surface=_surface(task, usual)).radius_for(creatures)
         layers.append((f"creatures of {creatures} vertices", {"radius": radius}))
     return layers
+
+
+def surface_settings(task: Task, preset: str) -> SurfaceSettings:
+    """Return how a preset prepares meshes, for a network that says nothing else."""
+    return SurfaceSettings(**checked(SurfaceSettings, _surface(task, preset)))
+
+
+def _surface(task: Task, preset: str) -> dict[str, Any]:
+    return merge(*((name, one.surface) for name, one in _stated(task, preset)))[0]
 
 
 def _stated(task: Task, preset: str) -> list[tuple[str, Preset]]:

@@ -20,11 +20,19 @@ from fieldconv.labels.label_files import write_numbers
 from fieldconv.labels.own_folder import OwnFolder, read_values
 from fieldconv.networks.protocol import PER_SHAPE, Head, Network, NetworkConfig
 from fieldconv.surface.batches import batch
+from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.views import at_vertices, select, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
-from fieldconv.tasks.base.presets import Preset, merge, network_layers, shipped_presets, training_layers
+from fieldconv.tasks.base.presets import (
+    Preset,
+    merge,
+    network_layers,
+    shipped_presets,
+    surface_settings,
+    training_layers,
+)
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.vertex_values import Kind, VertexValues
 
@@ -164,6 +172,11 @@ class Task:
         if name not in self.presets:
             raise ValueError(f"unknown preset {str(name)[:60]!r}; choose one of {', '.join(self.presets)}")
         return self.presets[name]
+
+    @property
+    def surface_settings(self) -> SurfaceSettings:
+        """How meshes are prepared where no network says how: as in the first preset."""
+        return surface_settings(self, next(iter(self.presets)))
 
     def training_config(
         self, *, preset: str = "default", smallest_batch: int = 1, **changes: Any

@@ -173,17 +173,23 @@ def test_fields_of_data_follow_the_samples() -> None:
 def test_maxima_over_balls_are_those_of_pyg() -> None:
     from torch_geometric.nn import PointNetConv
 
-    from fieldconv.networks.rivals.pointnet2 import BallLayer
+    from fieldconv.networks.rivals.pointnet2 import BallLayer, perceptron
 
     torch.manual_seed(0)
-    ours = BallLayer(5 + 3, 16)
-    theirs = PointNetConv(ours.local_nn, add_self_loops=False)
-    assert ours.state_dict().keys() == theirs.state_dict().keys()
+    theirs = PointNetConv(perceptron(5 + 3, 16, 16), add_self_loops=False)
+    torch.manual_seed(0)
+    ours = BallLayer(5 + 3, 16, 16)
+    weights = theirs.state_dict()
+    assert ours.state_dict().keys() == weights.keys()
+    assert all(torch.equal(value, weights[name]) for name, value in ours.state_dict().items())
     x, senders, receivers = torch.randn(40, 5, requires_grad=True), torch.randn(40, 3), torch.randn(9, 3)
     edges = torch.stack([torch.randint(40, (200,)), torch.randint(8, (200,))])  # the last gets nothing
     found, expected = ours(x, senders, receivers, edges), theirs((x, None), (senders, receivers), edges)
     assert torch.equal(found, expected)
-    ways = [torch.autograd.grad(out.square().sum(), [x, *ours.parameters()]) for out in (found, expected)]
+    ways = [
+        torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])
+        for out, layer in ((found, ours), (expected, theirs))
+    ]
     assert all(torch.equal(one, other) for one, other in zip(*ways, strict=True))
 
 

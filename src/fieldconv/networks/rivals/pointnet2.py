@@ -198,6 +198,9 @@ class BallLayer(nn.Module):
     def __init__(self, *widths: int) -> None:
         super().__init__()
         self.local_nn = perceptron(*widths)
+        for layer in self.local_nn.modules():
+            if isinstance(layer, nn.Linear):
+                layer.reset_parameters()  # the second draw, which published figures began from
 
     def forward(self, x: Tensor | None, senders: Tensor, receivers: Tensor, edges: Tensor) -> Tensor:
         """Return (m, C) maxima at the m receivers, given features (n, k) and places (n, 3), (m, 3)."""

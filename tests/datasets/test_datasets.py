@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, random_split
 
-from fieldconv.datasets import DatasetError, FolderDataset, SurfaceDataset, collate, open_dataset
-from fieldconv.datasets import surface_dataset as base
+from fieldconv.datasets import DatasetError, FolderDataset, Matches, SurfaceDataset, collate, open_dataset
 from fieldconv.datasets.copies import Origin, damaged_truth, read_damaged
-from fieldconv.datasets.surface_dataset import Matches, find_matches, fingerprint, near_samples
+from fieldconv.datasets.fingerprint import fingerprint
+from fieldconv.datasets.matches import find_matches, near_samples
 from fieldconv.geometry import Mesh, nearest_samples
 from fieldconv.geometry.damage import damage
 from fieldconv.labels import Sample
@@ -127,14 +127,17 @@ def test_changed_files_and_settings_are_noticed(spheres):
     assert make(spheres, pre_transform=ToSurface(0.5, samples=10))[2].num_nodes == 10
 
 
-def test_what_does_not_fit_in_memory_is_read_again(spheres):
-    whole = make(spheres)
-    lean = make(spheres, memory=0)
-    assert lean._surfaces == [None] * 5
-    assert torch.equal(lean[3].log, whole[3].log)
-    assert lean[3].name == "3.obj"
+def test_what_does_not_fit_in_memory_is_read_again(spheres, monkeypatch):
+    whole, lean = make(spheres), make(spheres, memory=0)
     kept = make(spheres, memory=0, cache=False)
-    assert None not in kept._surfaces
+    read, find = [], SurfaceCache.find_by_digest
+    monkeypatch.setattr(SurfaceCache, "find_by_digest", lambda *a: read.append(a) or find(*a))
+    monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
+    for number in (1, 2):
+        assert torch.equal(lean[3].log, whole[3].log)
+        assert len(read) == number
+    assert lean[3].name == "3.obj"
+    assert torch.equal(kept[3].log, whole[3].log)  # what is not on disk stays in memory
 
 
 def test_ones_own_preparation(spheres):
@@ -270,7 +273,8 @@ def test_pairs_of_a_held_out_and_another_shape_are_left_out(pairs):
 def test_matches_are_kept_too(pairs, monkeypatch):
     options = {"split": "all", "cache": pairs / "cache", "pre_transform": ToSurface(0.4, samples=30)}
     first = FolderDataset(pairs / "data", **options)
-    monkeypatch.setattr(base, "find_matches", lambda *_: pytest.fail("matches were sought again"))
+    sought = "fieldconv.datasets.prepared.find_matches"
+    monkeypatch.setattr(sought, lambda *_: pytest.fail("matches were sought again"))
     second = FolderDataset(pairs / "data", **options)
     assert torch.equal(first[0].matches.ball, second[0].matches.ball)
     assert isinstance(second[0].matches, Matches)
@@ -285,7 +289,7 @@ def test_what_changes_nothing_is_not_prepared_again(spheres, monkeypatch):
         for one, other in zip(before, after, strict=True):
             assert torch.equal(one.log, other.log)
             assert torch.equal(one.y, other.y)
-        monkeypatch.setattr(base.SurfaceDataset, "_made", lambda *_: pytest.fail("read again"))
+        monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
 
 
 OTHER_SAMPLES = [{"sampling": 3}, {"smoothing": 0.1}, {"fewest": 400}, {"closed": True}]
@@ -425,3 +429,37 @@ def test_named_arguments_of_a_reader_count():
 
     one, two = (fingerprint(partial(make, "folder", split=split)) for split in ("train", "test"))
     assert one != two
+
+
+class Counted(FolderDataset):
+    """How often it was made is counted."""
+
+    made = 0
+
+    def __init__(self, *args, **options):
+        Counted.made += 1
+        super().__init__(*args, **options)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[1:],
+        lambda data: data.shuffle(3),
+        lambda data: data.prepared_with(ToSurface(0.6, samples=10).settings),
+        lambda data: data.reshaped(1),
+        lambda data: data.damaged(1),
+        lambda data: data.holding_out(lambda names: np.arange(len(names)) < 2)[0],
+    ],
+    ids=["slice", "shuffle", "prepared_with", "reshaped", "damaged", "holding_out"],
+)
+def test_a_dataset_made_of_another_is_of_its_class_and_opens_nothing(spheres, change, monkeypatch):
+    monkeypatch.setattr(Counted, "made", 0)
+    options = {"split": "all", "cache": spheres / "cache", "pre_transform": ToSurface(0.5, samples=20)}
+    data = Counted(spheres / "data", "segmentation", **options)
+    before = [surface.pos.clone() for surface in data]
+    other = change(data)
+    assert isinstance(other, Counted)
+    assert Counted.made == 1
+    assert (other.task, other.class_names, other.name) == (data.task, data.class_names, data.name)
+    assert all(torch.equal(one, surface.pos) for one, surface in zip(before, data, strict=True))

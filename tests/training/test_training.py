@@ -173,7 +173,7 @@ def test_ahead_keeps_order_and_passes_errors_on() -> None:
 
 def test_a_broken_surface_is_named_with_step_and_cause() -> None:
     data = blobs(count=3)
-    data._surfaces[1].weight[5] = float("nan")
+    data.surface(1).weight[5] = float("nan")
     model = tiny_network("segmentation", data)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     with pytest.raises(TrainingError, match=r"step 1 \(epoch 1\) on blob-1: the surface's weight "):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fieldconv.datasets.benchmarks import benchmark_in
-from fieldconv.datasets.benchmarks.benchmark import Benchmark
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Split
 from fieldconv.datasets.packed import PackedDataset, is_packed
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.labels.collection import Collection
@@ -87,7 +87,7 @@ class FolderDataset(SurfaceDataset):
         root: str | Path,
         task: str | None = None,
         *,
-        split: Literal["train", "test", "all"] = "train",
+        split: Split = "train",
         test_fraction: float = 0.2,
         seed: int = 0,
         index_base: int = 0,
@@ -101,19 +101,61 @@ class FolderDataset(SurfaceDataset):
         )
 
 
+@dataclass(frozen=True)
+class DataFolder:
+    """A folder of meshes, and what it is; `recognise` finds out.
+
+    Attributes
+    ----------
+    root : path
+    packed : bool
+        Whether `fieldconv pack` wrote it.
+    benchmark : type or None
+        The benchmark whose layout it has; None if it is packed or your own.
+    """
+
+    root: str | Path
+    packed: bool = False
+    benchmark: type[Benchmark] | None = None
+
+    @classmethod
+    def recognise(cls, root: str | Path) -> DataFolder:
+        """Look at a folder: each benchmark is asked once whether it is one of its own."""
+        packed = is_packed(root)
+        return cls(root, packed, None if packed else benchmark_in(root))
+
+    def check_task(self, task: str | None) -> None:
+        """Raise ValueError if it is a benchmark for another task."""
+        known = self.benchmark
+        if known is not None and task not in (None, known.task_name):
+            raise ValueError(
+                f"{self.root} is laid out as {known.title}, which is for {known.task_name}, not {task}"
+            )
+
+    def open(
+        self, task: str | None = None, *, split: Split = "train", seed: int = 0, **options: Any
+    ) -> SurfaceDataset:
+        """Return a part of it; parameters as for `open_dataset`."""
+        self.check_task(task)
+        if self.packed:
+            return PackedDataset(self.root, task, split=split, **options)
+        if self.benchmark is not None:
+            return self.benchmark.open(self.root, split=split, seed=seed, **options)
+        return FolderDataset(self.root, task, split=split, seed=seed, **options)
+
+
 def detect_benchmark(root: str | Path, task: str | None = None) -> type[Benchmark] | None:
     """Return the benchmark that a folder is, if any; raise ValueError if that is for another task."""
-    found = benchmark_in(root)
-    if found is not None and task not in (None, found.task_name):
-        raise ValueError(f"{root} is laid out as {found.title}, which is for {found.task_name}, not {task}")
-    return found
+    found = DataFolder.recognise(root)
+    found.check_task(task)
+    return found.benchmark
 
 
 def open_dataset(
     root: str | Path,
     task: str | None = None,
     *,
-    split: Literal["train", "test", "all"] = "train",
+    split: Split = "train",
     seed: int = 0,
     **options: Any,
 ) -> SurfaceDataset:
@@ -130,9 +172,4 @@ def open_dataset(
     **options
         As for `SurfaceDataset`, or for the dataset in question.
     """
-    if is_packed(root):
-        return PackedDataset(root, task, split=split, **options)
-    benchmark = detect_benchmark(root, task)
-    if benchmark is None:
-        return FolderDataset(root, task, split=split, seed=seed, **options)
-    return benchmark.open(root, split=split, seed=seed, **options)
+    return DataFolder.recognise(root).open(task, split=split, seed=seed, **options)

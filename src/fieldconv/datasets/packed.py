@@ -13,9 +13,8 @@ The sets are ``train`` and ``test``, and copies of ``train`` to learn from as we
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,14 +26,15 @@ from torch import Tensor
 
 from fieldconv._io import read_text
 from fieldconv.datasets.copies import damage_version
-from fieldconv.datasets.surface_dataset import MEMORY, REMEMBERED, WORK, Own, PreTransform, SurfaceDataset
+from fieldconv.datasets.prepared import Kind
+from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.splits import check_split
 from fieldconv.surface.cache import read_entry
 from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.surface import Surface, ToSurface, settings_of
+from fieldconv.surface.surface import Surface, ToSurface
 
 INDEX, TEMPLATE, SUFFIX = "packed.json", "template.ply", ".surfaces"
 FORMAT = 1
@@ -173,6 +173,46 @@ def packed_truth(path: Path, begin: int, size: int, name: str, scene: Sample, mo
     return truth
 
 
+class PackedSurfaces:
+    """The surfaces of some sets of a packed folder; read when they are asked for.
+
+    Parameters
+    ----------
+    packed : Packed
+    places : mapping of str to Place
+        Where the surface of each shape is.
+    copied : str
+        The set of which copies may be there as well.
+    """
+
+    def __init__(self, packed: Packed, places: Mapping[str, Place], copied: str = "") -> None:
+        self.packed, self.places, self.copied = packed, places, copied
+
+    @property
+    def settings(self) -> SurfaceSettings:
+        """How all of them were prepared."""
+        return self.packed.settings
+
+    def find(self, name: str, settings: SurfaceSettings) -> Surface | None:
+        """Return the surface of a shape if it is as these settings would make it."""
+        place, before = self.places.get(name), self.settings
+        if place is None or replace(settings, samples=before.samples, fewest=before.fewest) != before:
+            return None
+        surface = Surface(self._packed.row_numbers, **read_place(place))
+        count = surface.num_vertices
+        return surface if settings.in_effect(count) == before.in_effect(count) else None
+
+    def copies(self, kind: Kind, seed: int, strength: float) -> PackedSurfaces | None:
+        """Return the surfaces of reshaped or damaged copies; None if there are none."""
+        part = f"{self.copied}-{copy_name(kind, seed, strength)}"
+        if part not in self.packed.sets:
+            return None
+        rows, _, place = _read_set(self.packed, part)
+        return PackedSurfaces(
+            self.packed, {row[0]: place(f"{part}/{row[0]}/surface", *row[2]) for row in rows}
+        )
+
+
 class PackedDataset(SurfaceDataset):
     """A dataset that `fieldconv pack` wrote. Surfaces are read when they are asked for.
 
@@ -199,111 +239,48 @@ class PackedDataset(SurfaceDataset):
         **options: Any,
     ) -> None:
         check_split(split)
-        self._packed = read_index(root)
+        packed = read_index(root)
         name = f"packed folder {root}"
-        if task not in (None, self._packed.task):
-            raise DatasetError(name, [f"it was packed for {self._packed.task}, not for {task}"])
-        self._set = split
+        if task not in (None, packed.task):
+            raise DatasetError(name, [f"it was packed for {packed.task}, not for {task}"])
         sets = ["train", "test"] if split == "all" else [split]
-        missing = [part for part in sets if part not in self._packed.sets]
+        missing = [part for part in sets if part not in packed.sets]
         if missing:
             raise DatasetError(name, [f"it has no {missing[0]} part"])
-        self._places: dict[str, Place] = {}
+        places: dict[str, Place] = {}
         items: list[Item] = []
         pairs: list[Pair] = []
         for part in sets:
-            self._add(part, items, pairs)
-        if len(self._places) != len(items):
+            _add(packed, part, places, items, pairs)
+        if len(places) != len(items):
             raise DatasetError(name, ["several of its meshes have one name; pack it again"])
         template = Path(root) / TEMPLATE
         collection = Collection(
             name,
-            self._packed.task,
+            packed.task,
             tuple(items),
-            self._packed.class_names,
+            packed.class_names,
             tuple(pairs),
             template=partial(Mesh.load, template) if template.is_file() else None,
         )
-        options.setdefault("pre_transform", ToSurface.of(self._packed.settings))
-        super().__init__(collection, **options)
+        options.setdefault("pre_transform", ToSurface.of(packed.settings))
+        super().__init__(collection, stored=PackedSurfaces(packed, places, copied=split), **options)
 
-    def _add(self, part: str, items: list[Item], pairs: list[Pair]) -> None:
-        rows, paired, place = _read_set(self._packed, part)
-        first = len(items)
-        try:
-            for name, group, surface, mesh in rows:
-                self._places[name] = place(f"{part}/{name}/surface", *surface)
-                read = partial(packed_sample, *place(f"{part}/{name}/mesh", *mesh))
-                items.append(Item(str(name), read, str(group)))
-            for number, (scene, model, group, truth) in enumerate(paired):
-                known = partial(packed_truth, *place(f"{part}/{number}/truth", *truth))
-                pairs.append(Pair(first + scene, first + model, known, str(group)))
-        except _DAMAGE as error:
-            raise _damaged(self._packed.folder / f"{part}.json", error) from None
 
-    def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """Return packed copies of other proportions if there are any, else those that are made now."""
-        made = self._copies(copy_name("reshaped", seed, strength), self._reshaping(seed, strength))  # type: ignore[attr-defined]
-        return made if made is not None else super().reshaped(seed, strength)
-
-    def damaged(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """Return packed damaged copies if there are any, else those that are made now."""
-        made = self._copies(copy_name("damaged", seed, strength), self._damaging(seed, strength))  # type: ignore[attr-defined]
-        return made if made is not None else super().damaged(seed, strength)
-
-    def _copies(self: Own, name: str, change: Callable[[int, Item], Item]) -> Own | None:
-        this: Any = self
-        part = f"{this._set}-{name}"
-        if not this._places or part not in this._packed.sets or this.pairs():
-            return None
-        made: Any = copy.copy(this)
-        rows, _, place = _read_set(this._packed, part)
-        made._places = {row[0]: place(f"{part}/{row[0]}/surface", *row[2]) for row in rows}
-        made._items = tuple(change(number, item) for number, item in enumerate(this._items))
-        made._surfaces, made._room = [None] * len(made._items), [0]  # one of several shapes: not kept
-        copies: Own = made
-        return copies
-
-    def _remade(
-        self: Own,
-        change: Callable[[int, Item], Item],
-        pre_transform: PreTransform,
-        memory: int = MEMORY,
-        change_pair: Callable[[Pair], Pair] = lambda pair: pair,
-        work: str = WORK,
-    ) -> Own:
-        other: Any = copy.copy(self)
-        other._places = {}  # what was packed are other surfaces
-        made: Own = SurfaceDataset._remade(other, change, pre_transform, memory, change_pair, work)
-        return made
-
-    def _prepare_all(self, collection: Collection, progress: bool, memory: int) -> list[Surface | None]:
-        """Nothing yet, if surfaces are as they were packed."""
-        self._room = [memory]  # shared by all parts of this dataset
-        if self._places and settings_of(self.pre_transform) == self._packed.settings:
-            if not collection.items:
-                raise collection.error(["is empty"])
-            return [None] * len(collection.items)
-        return super()._prepare_all(collection, progress, memory)
-
-    def surface(self, number: int) -> Surface:
-        kept = self._surfaces[number]
-        if kept is None and self._places and self._room[0] > 0:
-            kept = self._surfaces[number] = self._prepare(self._items[number])
-            size = sum(value.nbytes for value in kept.to_dict().values() if isinstance(value, Tensor))
-            self._room[0] -= (1 + REMEMBERED) * size
-        return copy.copy(kept) if kept is not None else self._prepare(self._items[number])
-
-    def _kept(self, item: Item) -> Surface | None:
-        place, wanted = self._places.get(item.name), settings_of(self.pre_transform)
-        if place is not None and wanted is not None:
-            before = self._packed.settings
-            if replace(wanted, samples=before.samples, fewest=before.fewest) == before:
-                surface = Surface(self._packed.row_numbers, **read_place(place))
-                count = surface.num_vertices
-                if wanted.in_effect(count) == before.in_effect(count):
-                    return surface
-        return super()._kept(item)
+def _add(packed: Packed, part: str, places: dict[str, Place], items: list[Item], pairs: list[Pair]) -> None:
+    """Add what is in a set."""
+    rows, paired, place = _read_set(packed, part)
+    first = len(items)
+    try:
+        for name, group, surface, mesh in rows:
+            places[name] = place(f"{part}/{name}/surface", *surface)
+            read = partial(packed_sample, *place(f"{part}/{name}/mesh", *mesh))
+            items.append(Item(str(name), read, str(group)))
+        for number, (scene, model, group, truth) in enumerate(paired):
+            known = partial(packed_truth, *place(f"{part}/{number}/truth", *truth))
+            pairs.append(Pair(first + scene, first + model, known, str(group)))
+    except _DAMAGE as error:
+        raise _damaged(packed.folder / f"{part}.json", error) from None
 
 
 def copy_name(kind: str, seed: int, strength: float) -> str:

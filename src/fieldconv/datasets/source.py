@@ -6,15 +6,19 @@ import fnmatch
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._checked import check_count, checked
 from fieldconv.surface.settings import SurfaceSettings
+
+if TYPE_CHECKING:
+    from fieldconv.datasets.folder_dataset import DataFolder
+    from fieldconv.datasets.surface_dataset import SurfaceDataset
 
 Part = Literal["train", "test", "all"]
 
@@ -53,7 +57,16 @@ class DataSource:
         """Return plain values that JSON can hold."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
-    def open(self, task: str, settings: SurfaceSettings, part: Part, *, progress: bool = True) -> Any:
+    @cached_property
+    def folder(self) -> DataFolder | None:
+        """The folder as what it was recognised, the first time it was asked for; None for creatures."""
+        from fieldconv.datasets.folder_dataset import DataFolder
+
+        return None if self.data is None else DataFolder.recognise(self.data)
+
+    def open(
+        self, task: str, settings: SurfaceSettings, part: Part, *, progress: bool = True
+    ) -> SurfaceDataset:
         """Return the training or test part, prepared with these settings.
 
         Raises
@@ -61,22 +74,21 @@ class DataSource:
         DatasetError
             If the folder cannot be used.
         """
-        from fieldconv.datasets.folder_dataset import open_dataset
         from fieldconv.surface.surface import ToSurface
 
         options: dict[str, Any] = {"pre_transform": ToSurface.of(settings), "progress": progress}
-        if self.data is None:
+        if self.folder is None:
             return self._creatures(task, part, options)
         if self.hold_out is None:
-            return open_dataset(self.data, task, split=part, seed=self.split_seed, **options)
-        data = open_dataset(self.data, task, split="train", seed=self.split_seed, **options)
+            return self.folder.open(task, split=part, seed=self.split_seed, **options)
+        data = self.folder.open(task, split="train", seed=self.split_seed, **options)
         kept, held = data.holding_out(partial(held_out, self.hold_out, seed=self.split_seed))
         for side, purpose in ((kept, "to train on"), (held, "to test on")):
             if not len(side):
                 raise ValueError(f"--hold-out {self.hold_out} leaves nothing of {self.data} {purpose}")
         return {"train": kept, "test": held, "all": data}[part]
 
-    def _creatures(self, task: str, part: Part, options: dict[str, Any]) -> Any:
+    def _creatures(self, task: str, part: Part, options: dict[str, Any]) -> SurfaceDataset:
         from fieldconv.datasets.creature_collection import test_share
         from fieldconv.datasets.creature_dataset import Creatures
         from fieldconv.tasks import task_named
@@ -99,13 +111,11 @@ class DataSource:
 
     def about(self) -> dict[str, Any]:
         """Return what a checkpoint and a report say of the data: its name, up axis, published results."""
-        from fieldconv.datasets.benchmarks import benchmark_in
-
-        if self.data is None:
+        if self.folder is None:
             return {"dataset": "creatures", "up": "z"}
-        benchmark = benchmark_in(self.data)
+        benchmark = self.folder.benchmark
         if benchmark is None:
-            return {"dataset": Path(self.data).name}
+            return {"dataset": Path(self.folder.root).name}
         about: dict[str, Any] = {"dataset": benchmark.key, "up": benchmark.up}
         published = benchmark.published
         if published is not None:

@@ -102,20 +102,24 @@ class Preparation:
     ----------
     mesh : Mesh
     settings : SurfaceSettings
+
+    Attributes
+    ----------
+    given : Mesh
+        The mesh as it was given.
+    unit : Mesh
+        The part of it that counts, numbered by position, at unit area.
+    mesh : Mesh
+        The mesh that is measured in its place: coarser, finer, smoother or closed if the settings ask for it.
+    opened : Mesh
+        The same without what closes it.
     """
 
     def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
-        self.every = mesh.validate()
+        self.given = mesh.validate()
         self.kept = surface_vertices(mesh)
-        if len(self.kept) == len(mesh.vertices):
-            self.original = mesh
-        else:
-            number = np.full(len(mesh.vertices), -1)
-            number[self.kept] = np.arange(len(self.kept))
-            faces = number[mesh.faces[np.isin(mesh.faces[:, 0], self.kept)]]
-            self.original = Mesh(mesh.vertices[self.kept], faces, mesh.name)
-        self.numbered = by_position(self.original)
-        self.given = self._in_given_frames(self.numbered.mesh.normalised())
+        self.numbered = by_position(_kept_part(mesh, self.kept))
+        self.unit = self._in_given_frames(self.numbered.mesh.normalised())
         self.settings = settings
         self._bases: dict[int, Eigenbasis] = {}
         self._one_at_a_time = Lock()  # signatures are computed on another thread
@@ -123,21 +127,21 @@ class Preparation:
     @cached_property
     def resampled(self) -> Resampled | None:
         """The mesh that is measured in place of one that is far denser than its samples, or too sparse."""
-        count, samples, fewest = len(self.given.vertices), self.settings.samples, self.settings.fewest
+        count, samples, fewest = len(self.unit.vertices), self.settings.samples, self.settings.fewest
         if fewest is not None and count < fewest:
-            return subdivided(self.given, SPARSE * (samples or fewest))
+            return subdivided(self.unit, SPARSE * (samples or fewest))
         if samples is None or count <= DENSE * max(FINE * samples, LEAST):
             return None
-        found = coarsened(self.given, max(FINE * samples, LEAST))
+        found = coarsened(self.unit, max(FINE * samples, LEAST))
         return found if len(found.mesh.faces) else None
 
     @cached_property
     def opened(self) -> Mesh:
         """The mesh that is measured, with its holes, at unit area."""
-        mesh = self.given if self.resampled is None else self.resampled.mesh
+        mesh = self.unit if self.resampled is None else self.resampled.mesh
         if self.settings.smoothing:
             mesh = smoothed(mesh, self.settings.smoothing).mesh
-        return mesh if mesh is self.given else mesh.normalised()
+        return mesh if mesh is self.unit else mesh.normalised()
 
     @cached_property
     def mesh(self) -> Mesh:
@@ -172,9 +176,10 @@ class Preparation:
     @cached_property
     def nearest_kept(self) -> NDArray[np.int64]:
         """(V,) the kept vertex at each vertex of the given mesh; for those left out the nearest in space."""
-        near = np.searchsorted(self.kept, np.arange(len(self.every.vertices)))
+        near = np.searchsorted(self.kept, np.arange(len(self.given.vertices)))
         lost = np.setdiff1d(np.arange(len(near)), self.kept, assume_unique=True)
-        near[lost] = scipy.spatial.cKDTree(self.original.vertices).query(self.every.vertices[lost])[1]
+        kept, others = self.given.vertices[self.kept], self.given.vertices[lost]
+        near[lost] = scipy.spatial.cKDTree(kept).query(others)[1]
         return near
 
     @property
@@ -287,16 +292,26 @@ def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors
     return {part.name: made[part.name] for part in parts}
 
 
+def _kept_part(mesh: Mesh, vertices: NDArray[np.int64]) -> Mesh:
+    """The mesh of some vertices, ascending, with the faces around them; the same mesh if these are all."""
+    if len(vertices) == len(mesh.vertices):
+        return mesh
+    number = np.full(len(mesh.vertices), -1)
+    number[vertices] = np.arange(len(vertices))
+    faces = number[mesh.faces[np.isin(mesh.faces[:, 0], vertices)]]
+    return Mesh(mesh.vertices[vertices], faces, mesh.name)
+
+
 def _samples(preparation: Preparation) -> Tensors:
     mesh, sampling, other = preparation.mesh, preparation.sampling, preparation.resampled
     numbered = preparation.numbered
     frames, normals = preparation.frames
-    areas = preparation.given.vertex_areas[numbered.place]
+    areas = preparation.unit.vertex_areas[numbered.place]
     # Where each vertex of the given mesh is measured, and which vertex of it each sample is.
     if other is None:
         place, chosen = numbered.place, numbered.order[sampling.chosen]
     else:
-        place = _places(preparation.given, other)[numbered.place]
+        place = _places(preparation.unit, other)[numbered.place]
         chosen = numbered.order[other.origin[sampling.chosen]]
     reads, transport = sampling.reads[place], sampling.transport[place]
     # On a coarser mesh vertices lie beside their places, elsewhere at them.
@@ -305,9 +320,10 @@ def _samples(preparation: Preparation) -> Tensors:
     else:
         weight = sampling.weight[place]
     # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
-    if preparation.opened is not preparation.given or numbered.turned:
-        transport = transport + _turns(preparation.original, frames[place], numbered.mirrored)[:, None]
-    if len(preparation.kept) < len(preparation.every.vertices):
+    if preparation.opened is not preparation.unit or numbered.turned:
+        original = _kept_part(preparation.given, preparation.kept)
+        transport = transport + _turns(original, frames[place], numbered.mirrored)[:, None]
+    if len(preparation.kept) < len(preparation.given.vertices):
         near = preparation.nearest_kept
         reads, weight, transport, chosen = (
             reads[near],
@@ -342,7 +358,7 @@ def _offsets(preparation: Preparation, other: Resampled, place: NDArray[np.int64
     """(V,) where each vertex of the given mesh lies as seen from its place on the coarser one."""
     frames, normals = preparation.frames
     across = np.cross(normals, frames)
-    offset = preparation.given.vertices[preparation.numbered.place] - other.mesh.vertices[place]
+    offset = preparation.unit.vertices[preparation.numbered.place] - other.mesh.vertices[place]
     offset /= np.sqrt(other.mesh.area)  # what is measured has unit area
     along, aside = (np.einsum("vx,vx->v", offset, way[place]) for way in (frames, across))
     return np.asarray(along + 1j * aside)

@@ -3,11 +3,14 @@ from fieldconv.tasks.base import Curves as Curves
 from fieldconv.tasks.base import Decoded as Decoded
 from fieldconv.tasks.base import EmbeddedShape as EmbeddedShape
 from fieldconv.tasks.base import Evaluation as Evaluation
+from fieldconv.tasks.base import Examples as Examples
 from fieldconv.tasks.base import Metric as Metric
+from fieldconv.tasks.base import PairExample as PairExample
 from fieldconv.tasks.base import Prediction as Prediction
 from fieldconv.tasks.base import Preset as Preset
 from fieldconv.tasks.base import Task as Task
 from fieldconv.tasks.base import TrainingConfig as TrainingConfig
+from fieldconv.tasks.base.pair_task import PairTask as PairTask
 from fieldconv.tasks.classification import Classification as Classification
 from fieldconv.tasks.correspondence import Correspondence as Correspondence
 from fieldconv.tasks.matching import Matching as Matching

@@ -14,12 +14,14 @@ from fieldconv.geometry.damage.damage import Damaged
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, natural_order
 from fieldconv.labels.own_folder import OwnFolder
+from fieldconv.networks.protocol import Network
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import (
     Chunk,
     Decoded,
     EmbeddedShape,
     Evaluation,
+    Examples,
     Follow,
     Metric,
     Outputs,
@@ -31,6 +33,7 @@ from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
 from fieldconv.tasks.base.metrics import accuracy, confusion
 from fieldconv.tasks.base.presets import shipped_presets
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 _RIVALS: dict[str, dict[str, Any]] = {  # what their papers have for SHREC'11
     "diffusionnet": {"width": 32},
@@ -73,7 +76,7 @@ class Classification(LabelTask):
     def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
         sample.mesh.save(folder / item.group / f"{item.name}.obj")
 
-    def embedded_target(self, shape: EmbeddedShape) -> Any:
+    def embedded_target(self, shape: EmbeddedShape) -> np.int64:
         return np.int64(shape.kind)
 
     def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,7 +101,7 @@ class Classification(LabelTask):
         scores = outputs[0].softmax(0).numpy()
         return Decoded(labels=np.asarray(scores.argmax(), np.int64), scores=scores)
 
-    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
+    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         truth, predicted, shapes = [], [], []
         reliability = Reliability()
         names = tuple(data.class_names)
@@ -147,7 +150,7 @@ class Classification(LabelTask):
             "probability": f"{float(found.confidence or 0):.6f}",
         }
 
-    def evidence(self, *_: Any) -> list[Any]:
+    def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         return []  # a mesh says it all
 
 

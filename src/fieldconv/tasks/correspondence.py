@@ -22,6 +22,7 @@ from fieldconv.tasks.base import (
     Curves,
     EmbeddedShape,
     Evaluation,
+    Examples,
     Follow,
     Metric,
     Outputs,
@@ -103,12 +104,13 @@ class Correspondence(LabelTask):
         if collection.template is not None:
             collection.template().save(folder / "template.obj")
 
-    def embedded_target(self, shape: EmbeddedShape) -> Any:
+    def embedded_target(self, shape: EmbeddedShape) -> NDArray[np.int64]:
         return shape.place()
 
     # Results
 
-    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
+    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
+        assert data.template is not None
         distances = template_distances(data.template, self.folder or default_folder())
         everything, asked, shapes, reliability = [], [], [], Reliability()
         for surface in follow(data):
@@ -178,11 +180,12 @@ class Correspondence(LabelTask):
         away = dijkstra(graph, indices=np.unique(other.labels), min_only=True)
         return np.asarray(away[one.labels] > COVERED)
 
-    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+    def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         surface = data[index]
         match = self.decode(outputs(surface), surface).labels
         truth = surface.vertex_y.numpy()
         assert match is not None
+        assert data.template is not None
         distances = template_distances(data.template, self.folder or default_folder())
         error = np.where(truth >= 0, distances[np.maximum(truth, 0), match], np.nan)
         shown = [

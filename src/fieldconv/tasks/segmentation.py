@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fieldconv._io import read_text, write_text
 from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files
@@ -27,6 +27,7 @@ from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
     EmbeddedShape,
     Evaluation,
+    Examples,
     Follow,
     Metric,
     Outputs,
@@ -127,7 +128,7 @@ class Segmentation(LabelTask):
     def write_common(self, folder: Path, collection: Collection) -> None:
         write_text(folder / "classes.txt", "".join(f"{name}\n" for name in collection.class_names))
 
-    def embedded_target(self, shape: EmbeddedShape) -> Any:
+    def embedded_target(self, shape: EmbeddedShape) -> NDArray[np.int64]:
         return shape.part
 
     def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -135,7 +136,7 @@ class Segmentation(LabelTask):
 
     # Results
 
-    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
+    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         classes = data.num_classes
         on_samples, on_vertices, by_area = (np.zeros((len(data), classes, classes)) for _ in range(3))
         shapes, reliability = [], Reliability()
@@ -202,7 +203,7 @@ class Segmentation(LabelTask):
             ),
         ]
 
-    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+    def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         surface = data[index]
         found = self.decode(outputs(surface), surface).labels
         truth, names = surface.vertex_y.numpy(), tuple(data.class_names)
@@ -218,7 +219,9 @@ class Segmentation(LabelTask):
             ),
         ]
 
-    def picture_points(self, network: Network, data: Any, points: int) -> tuple[Any, Any] | None:
+    def picture_points(
+        self, network: Network, data: Examples, points: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
         """Return features of points on up to twenty test shapes, and their parts."""
         draw = np.random.default_rng(0)
         chosen = draw.permutation(len(data))[:20]

@@ -30,7 +30,11 @@ from fieldconv.tasks.base import (
     Chunk,
     Decoded,
     EmbeddedShape,
+    Evaluation,
+    Examples,
+    Follow,
     Metric,
+    Outputs,
     Prediction,
     Task,
     TrainingConfig,
@@ -117,7 +121,7 @@ class TemplatePoints(Task):
         if collection.template is not None:
             collection.template().save(folder / "template.ply")
 
-    def outputs(self, data: Any) -> int | None:
+    def outputs(self, data: Examples) -> int | None:
         return self.named_outputs((), data.template)
 
     def named_outputs(self, class_names: Sequence[str], template: Mesh | None) -> int | None:
@@ -130,7 +134,7 @@ class TemplatePoints(Task):
 
     def collate(
         self,
-        examples: Sequence[Any],
+        examples: Sequence[Surface],
         draws: Sequence[np.random.Generator],
         config: TrainingConfig,
         network: Network,
@@ -201,7 +205,7 @@ class TemplatePoints(Task):
         """Return the part, of the first level, that labels of `decode` mean."""
         return np.asarray(self.places.vertex_labels[labels, 0])
 
-    def measure(self, found: Decoded, surface: Surface) -> dict[str, Any]:
+    def measure(self, found: Decoded, surface: Surface) -> dict[str, float]:
         """Return errors as straight distances in the layout, which are nearly geodesic."""
         assert found.values is not None
         assert found.labels is not None
@@ -214,7 +218,7 @@ class TemplatePoints(Task):
             numbers["part_accuracy"] = float((self.parts_at(found.labels[known]) == labels[:, 0]).mean())
         return numbers
 
-    def evaluate(self, network: Any, data: Any, *, follow: Any) -> Any:
+    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         if self.template is None:
             return self.bound_to(data.template).evaluate(network, data, follow=follow)
         return super().evaluate(network, data, follow=follow)

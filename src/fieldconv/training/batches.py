@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from fieldconv.networks.protocol import Network
-from fieldconv.tasks.base import Chunk, Task, TrainingConfig
+from fieldconv.tasks.base import Chunk, Example, Examples, Task, TrainingConfig
 
 Thing = TypeVar("Thing")
 
@@ -51,13 +51,13 @@ class Turns:
     epoch : int
     """
 
-    shapes: list[Any]
+    shapes: list[Examples]
     epoch: int
 
     def __len__(self) -> int:
         return len(self.shapes[0])
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> Example:
         return self.shapes[(self.epoch + index) % len(self.shapes)][index]
 
 
@@ -67,7 +67,7 @@ def steps_per_epoch(examples: int, batch: int) -> int:
 
 
 def epoch_steps(
-    data: Any,
+    data: Examples | Turns,
     task: Task,
     config: TrainingConfig,
     epoch: int,
@@ -85,7 +85,7 @@ def epoch_steps(
         mine, share = batch[rank::processes], processes / len(batch)
         if not mine:  # the others wait for this process's gradient: let it be zero
             mine, share = batch[:1], 0.0
-        groups: list[list[tuple[Any, np.random.Generator]]] = []
+        groups: list[list[tuple[Example, np.random.Generator]]] = []
         filled = most
         for index in mine:
             example = data[index]

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.networks.protocol import Network
@@ -17,7 +16,7 @@ from fieldconv.runs.run import Run, partner_file, shape_file, worst_and_best
 from fieldconv.runs.writing import write_descriptors
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks import task_named
-from fieldconv.tasks.base import Evaluation
+from fieldconv.tasks.base import Evaluation, Examples
 from fieldconv.training.checkpoint import load
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz import filter_page, report_page
@@ -27,10 +26,12 @@ from fieldconv.viz.values import known_up, write_shape
 POINTS = 1000  # descriptors that are arranged in the plane
 
 
-def report_on(out: str | Path, model: Network, data: Any, result: Evaluation | None) -> Path | None:
+def report_on(
+    out: str | Path, model: Network, data: Examples | None, result: Evaluation | None
+) -> Path | None:
     """Write pictures and the report page of a run; a failure to draw must not fail the run."""
     try:
-        if result is not None:
+        if data is not None and result is not None:
             write_evidence(out, result, model, data)
         return write_report(out)
     except Exception as error:
@@ -63,7 +64,7 @@ def described(folder: str | Path) -> Run:
 
 
 def write_evidence(
-    out: str | Path, result: Evaluation, model: Network, data: Any, *, shapes: int = 4
+    out: str | Path, result: Evaluation, model: Network, data: Examples, *, shapes: int = 4
 ) -> None:
     """Write what an evaluation looks like, beside its numbers: its worst and best shapes, and some points.
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Examples
 
 LOOKED_AT = 20  # examples that tell how dense all are
 
 
-def check_network(model: Any) -> None:
+def check_network(model: object) -> None:
     """Raise TypeError if what should be a network is something else, such as the folder of one."""
     if not isinstance(model, Network):
         given = f"fc.load({str(model)[:60]!r})" if isinstance(model, str | Path) else "fc.load(FOLDER)"
         raise TypeError(f"a network is needed, not {type(model).__name__}; read one with {given}")
 
 
-def check_fit(model: Network, data: Any) -> None:
+def check_fit(model: Network, data: Examples) -> None:
     """Raise ValueError if the network's outputs are not what the data has as targets."""
     check_network(model)
     task, kind = task_named(data.task), type(model).__name__
@@ -48,7 +48,7 @@ def check_fit(model: Network, data: Any) -> None:
         )
 
 
-def adopt(model: Network, data: Any) -> None:
+def adopt(model: Network, data: Examples) -> None:
     """Tell the network what it is trained for; checkpoints and predictions need it."""
     model.task, model.class_names, model.template = data.task, tuple(data.class_names), data.template
     if not len(data):
@@ -59,14 +59,15 @@ def adopt(model: Network, data: Any) -> None:
     model.density = int(np.median([surface.num_nodes for surface in surfaces]))
 
 
-def prepared_for(model: Network, data: Any) -> Any:
+def prepared_for(model: Network, data: Examples) -> Examples:
     """Return the data as the network needs it: the same samples, features and operators."""
     known = (model.config.surface_settings, model.surface_settings())
-    current = getattr(data.pre_transform, "settings", known[0])  # one's own preparation is left alone
-    return data if current in known else data.prepared_with(known[1])
+    if data.settings is None or data.settings in known:  # one's own preparation is left alone
+        return data
+    return data.prepared_with(known[1])
 
 
-def divided(data: Any, share: float, seed: int) -> tuple[Any, Any]:
+def divided(data: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
     """Return data to learn from, and a share of it, at least one, kept out."""
     order = np.random.default_rng(seed).permutation(len(data))
     kept_out = max(1, round(share * len(data)))

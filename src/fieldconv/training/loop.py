@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.writing import write_log
-from fieldconv.tasks.base import Evaluation, Task, TrainingConfig
+from fieldconv.tasks.base import Evaluation, Examples, Task, TrainingConfig
 from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
 from fieldconv.training.checkpoint import (
     STATE,
@@ -67,17 +67,17 @@ class Fit:
     def __init__(
         self,
         model: Network,
-        data: Any,
+        data: Examples,
         task: Task,
         config: TrainingConfig,
         *,
-        validation: Any = None,
+        validation: Examples | None = None,
         out: str | Path | None = None,
         resume: bool = False,
         about: dict[str, Any] | None = None,
         fabric: Fabric,
         quiet: bool = False,
-        each_epoch: Callable[[dict[str, Any]], None] | None = None,
+        each_epoch: Callable[[dict[str, float]], None] | None = None,
     ) -> None:
         self.fabric = fabric
         self.model, self.data, self.task, self.config = model, data, task, config
@@ -89,8 +89,8 @@ class Fit:
         self.names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         self.wrapped, self.optimiser = self.fabric.setup(model, make_optimiser(model, config))
         self.average = MovingAverage(model, config.average) if config.average is not None else None
-        self.history: list[dict[str, Any]] = []
-        self.best: dict[str, Any] = {}
+        self.history: list[dict[str, float]] = []
+        self.best: dict[str, float] = {}
         self.best_weights: dict[str, Tensor] = {}
         self.epoch = self.step = 0
         self.steps = config.epochs * steps_per_epoch(len(data), config.batch)
@@ -116,7 +116,7 @@ class Fit:
             *(data.damaged(number + 1, config.damaging) for number in range(damaged)),
         ]
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[dict[str, float]]:
         """Train to the end; return one row per epoch."""
         per_epoch = steps_per_epoch(len(self.data), self.config.batch)
         board = TensorBoard(
@@ -144,10 +144,10 @@ class Fit:
             self.model.load_state_dict({**self.model.state_dict(), **self.average.weights})
         self.model.eval()
         if self.validation is not None and self.task.calibrated:
-            self._calibrate()
+            self._calibrate(self.validation)
         return self.history
 
-    def _one_epoch(self, progress: TrainingProgress, board: TensorBoard) -> dict[str, Any]:
+    def _one_epoch(self, progress: TrainingProgress, board: TensorBoard) -> dict[str, float]:
         began = time.monotonic()
         self.epoch += 1
         self.model.train()
@@ -175,7 +175,7 @@ class Fit:
                 board.add({"step_loss": loss / max(examples, 1)}, self.step)
                 progress.step(self.epoch, self.step, loss / max(examples, 1), score / max(examples, 1))
         loss, score, examples = self.fabric.all_reduce(totals, reduce_op="sum").tolist()
-        row: dict[str, Any] = {
+        row: dict[str, float] = {
             "epoch": self.epoch,
             "step": self.step,
             "loss": loss / examples,
@@ -184,7 +184,9 @@ class Fit:
             row["score"] = score / examples
         row["learning_rate"] = rate
         if self.validation is not None:
-            row |= {f"validation_{key}": value for key, value in self._validate().metrics.items()}
+            row |= {
+                f"validation_{key}": value for key, value in self._validate(self.validation).metrics.items()
+            }
         row["seconds"] = time.monotonic() - began
         return row
 
@@ -224,11 +226,11 @@ class Fit:
 
     # Validation and checkpoints
 
-    def _validate(self) -> Evaluation:
+    def _validate(self, validation: Examples) -> Evaluation:
         found = None
         if self.fabric.is_global_zero:
             with self._result():
-                found = run_evaluation(self.model, self.validation, self.task, quiet=True)
+                found = run_evaluation(self.model, validation, self.task, quiet=True)
         evaluation: Evaluation = self.fabric.broadcast(found)
         main = self.task.metrics[0]
         value = evaluation.metrics[main.key]
@@ -239,11 +241,11 @@ class Fit:
                 self.best_weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
         return evaluation
 
-    def _calibrate(self) -> None:
+    def _calibrate(self, validation: Examples) -> None:
         """Make probabilities honest on the validation part, and keep that with the network."""
         found = None
         if self.fabric.is_global_zero:
-            found = calibrate(self.model, self.validation)
+            found = calibrate(self.model, validation)
             if self.out is not None:
                 save_pretrained(self.model, self.out, about=self.about)
         self.model.temperature = self.fabric.broadcast(found)
@@ -252,7 +254,7 @@ class Fit:
         patience = self.config.patience
         return bool(patience and self.best and self.epoch - self.best["epoch"] >= patience)
 
-    def _result(self) -> Any:
+    def _result(self) -> AbstractContextManager[None]:
         """Give the network, inside the block, the weights that would be kept."""
         return self.average.applied() if self.average is not None else nullcontext()
 

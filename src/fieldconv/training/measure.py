@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from fieldconv._io import write_json
 from fieldconv.networks.protocol import Network
@@ -12,7 +11,7 @@ from fieldconv.runs.run import LOG
 from fieldconv.runs.writing import write_evaluation
 from fieldconv.surface.views import check_rotations
 from fieldconv.tasks import task_named
-from fieldconv.tasks.base import Evaluation, Task
+from fieldconv.tasks.base import Evaluation, Examples, Task
 from fieldconv.training.checkpoint import CONFIG, read_config, save_pretrained
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
@@ -23,7 +22,7 @@ KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a 
 
 def evaluate(
     model: Network,
-    data: Any,
+    data: Examples,
     *,
     rotations: int = 1,
     out: str | Path | None = None,
@@ -71,7 +70,7 @@ def evaluate(
 
 
 def run_evaluation(
-    model: Network, data: Any, task: Task, *, rotations: int = 1, quiet: bool = False
+    model: Network, data: Examples, task: Task, *, rotations: int = 1, quiet: bool = False
 ) -> Evaluation:
     """Try the model on every example of the data, one at a time, so that no batch size changes anything."""
     with evaluation_mode(model):
@@ -85,7 +84,7 @@ def run_evaluation(
     return found
 
 
-def write_results(result: Evaluation, model: Network, data: Any, out: Path, run: Path) -> None:
+def write_results(result: Evaluation, model: Network, data: Examples, out: Path, run: Path) -> None:
     """Write the numbers, curves and tables of an evaluation to ``out/evaluation``.
 
     If ``out`` is not the run itself, it gets what a report needs to know of the run.

@@ -22,7 +22,7 @@ from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
-from fieldconv.tasks.base import TrainingConfig
+from fieldconv.tasks.base import Examples, TrainingConfig
 from fieldconv.training.checkpoint import STATE, load, read_config
 from fieldconv.training.finetune import start_from
 from fieldconv.training.fit import adopt, check_fit, check_network, divided, prepared_for
@@ -34,9 +34,9 @@ from fieldconv.training.settings import FILE, Machine, RunSettings
 
 def train(
     model: Network,
-    data: Any,
+    data: Examples,
     *,
-    validation: Any = None,
+    validation: Examples | None = None,
     preset: str = "default",
     config: TrainingConfig | None = None,
     out: str | Path | None = None,
@@ -44,9 +44,9 @@ def train(
     machine: Machine | None = None,
     quiet: bool = False,
     settings: RunSettings | None = None,
-    each_epoch: Callable[[dict[str, Any]], None] | None = None,
+    each_epoch: Callable[[dict[str, float]], None] | None = None,
     **changes: Any,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, float]]:
     """Train a network on a dataset; afterwards the network knows its task and classes, and can `predict`.
 
     Parameters
@@ -125,7 +125,7 @@ def train_from(
     *,
     resume: bool = False,
     quiet: bool = False,
-    each_epoch: Callable[[dict[str, Any]], None] | None = None,
+    each_epoch: Callable[[dict[str, float]], None] | None = None,
 ) -> Network:
     """Train as the settings say, into a run folder; return the network, on the CPU."""
     check_free(out, resume)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Examples
 from fieldconv.tasks.base.calibration import fit_temperature
 from fieldconv.training.fit import prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
@@ -16,7 +15,7 @@ from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 MOST = 2**24  # scores that are looked at; some points of each shape if there are more
 
 
-def calibrate(model: Network, data: Any) -> float:
+def calibrate(model: Network, data: Examples) -> float:
     """Set the temperature of a network so that its probabilities are likeliest on a dataset; return it.
 
     Training does so with its validation part. Labels of samples do not change by it, only how sure they are.

@@ -1,5 +1,9 @@
 from fieldconv.tasks.base.evaluation import Curves as Curves
 from fieldconv.tasks.base.evaluation import Evaluation as Evaluation
+from fieldconv.tasks.base.examples import Example as Example
+from fieldconv.tasks.base.examples import Examples as Examples
+from fieldconv.tasks.base.examples import PairExample as PairExample
+from fieldconv.tasks.base.examples import PairMatches as PairMatches
 from fieldconv.tasks.base.metric import Metric as Metric
 from fieldconv.tasks.base.prediction import Decoded as Decoded
 from fieldconv.tasks.base.prediction import Prediction as Prediction

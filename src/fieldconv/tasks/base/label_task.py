@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.evaluation import Curves
+from fieldconv.tasks.base.examples import Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded
 from fieldconv.tasks.base.recipe import TrainingConfig
@@ -39,7 +40,7 @@ class LabelTask(Task):
     calibrated = True
     score: ClassVar[Metric | None] = Metric("score", "training accuracy")
 
-    def outputs(self, data: Any) -> int | None:
+    def outputs(self, data: Examples) -> int | None:
         return int(data.num_classes)
 
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:

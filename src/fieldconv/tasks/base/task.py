@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import scipy
@@ -23,6 +23,7 @@ from fieldconv.surface.batches import batch
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.views import at_vertices, select, turned, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation
+from fieldconv.tasks.base.examples import Example, Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
 from fieldconv.tasks.base.presets import (
@@ -40,8 +41,14 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Outputs = Callable[["Surface"], Tensor]
-Follow = Callable[[Iterable[Any]], Iterable[Any]]
+Thing = TypeVar("Thing")
 Settings = TypeVar("Settings", bound=NetworkConfig)
+
+
+class Follow(Protocol):
+    """Wraps the loop over some things, to show progress."""
+
+    def __call__(self, things: Iterable[Thing], /) -> Iterable[Thing]: ...
 
 
 @dataclass
@@ -90,7 +97,7 @@ class EmbeddedShape:
     kind: int
     part: NDArray[np.int64]
     place: Callable[[], NDArray[np.int64]]
-    made: Any
+    made: object
     point: Callable[[], NDArray[np.float32]] | None = None
 
 
@@ -264,7 +271,7 @@ class Task:
         target = np.asarray(target)
         return carry_vectors(target, mesh, damage) if np.iscomplexobj(target) else damage.carry(target)
 
-    def outputs(self, data: Any) -> int | None:
+    def outputs(self, data: Examples) -> int | None:
         """Return how many outputs the network must have for a dataset; None if that is free."""
         return self.default_outputs
 
@@ -276,13 +283,13 @@ class Task:
 
     # Learning
 
-    def size(self, example: Any) -> int:
+    def size(self, example: Example) -> int:
         """Return the size of an example: its edges, or its samples if it has none."""
         return int(example.num_edges or example.num_nodes)
 
     def collate(
         self,
-        examples: Sequence[Any],
+        examples: Sequence[Example],
         draws: Sequence[np.random.Generator],
         config: TrainingConfig,
         network: Network,
@@ -334,20 +341,21 @@ class Task:
         labels = found[0].labels if mean is None else mean.argmax(-1).astype(np.int64)
         return Decoded(labels, mean, np.mean(values, 0) if values else None)
 
-    def measure(self, found: Decoded, surface: Surface) -> dict[str, Any]:
+    def measure(self, found: Decoded, surface: Surface) -> dict[str, float]:
         """Return the numbers of one test shape, by the keys of ``metrics``."""
         raise TypeError(f"the task {self.name} defines neither measure(found, surface) nor evaluate(…)")
 
-    def evaluate(self, network: Outputs, data: Any, *, follow: Follow) -> Evaluation:
+    def record(self, network: Outputs, example: Example) -> dict[str, Any]:
+        """Return the name and size of a test shape, and what `measure` says of it."""
+        found = self.decode(network(example), example)
+        return {"name": example.name, "vertices": example.num_vertices, **self.measure(found, example)}
+
+    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         """Return how well a network does on a dataset; ``follow`` wraps the loop over it to show progress.
 
         By default the mean over shapes of what `measure` returns.
         """
-        shapes = []
-        for surface in follow(data):
-            found = self.decode(network(surface), surface)
-            own = {"name": surface.name, "vertices": surface.num_vertices}
-            shapes.append({**own, **self.measure(found, surface)})
+        shapes = [self.record(network, example) for example in follow(data)]
         keys = [metric.key for metric in self.metrics if shapes and metric.key in shapes[0]]
         metrics = {key: float(np.mean([shape[key] for shape in shapes])) for key in keys}
         return Evaluation(self.name, metrics, shapes, class_names=tuple(data.class_names))
@@ -417,7 +425,7 @@ class Task:
         """
         return None
 
-    def evidence(self, network: Network, outputs: Outputs, data: Any, index: int) -> list[VertexValues]:
+    def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         """Return what a report shows of a test shape: prediction beside truth."""
         surface = data[index]
         found = self.decode(outputs(surface), surface)
@@ -433,6 +441,8 @@ class Task:
             VertexValues(name="Error", kind="error", values=np.abs(found.values - truth)),
         ]
 
-    def picture_points(self, network: Network, data: Any, points: int) -> tuple[Any, Any] | None:
+    def picture_points(
+        self, network: Network, data: Examples, points: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
         """Return (n, d) features of points on test shapes and (n,) their classes, to arrange in the plane."""
         return None

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
+from fieldconv.datasets.source import Part
+from fieldconv.datasets.surface_dataset import SurfaceDataset
+from fieldconv.networks.protocol import Network
 from fieldconv.runs.compared import Compared, Difference
 from fieldconv.runs.run import EVALUATION, NUMBERS
 from fieldconv.tasks import task_named
@@ -180,7 +183,7 @@ def _show_epoch(
     progress.reached(before + row["epoch"] * epoch_seconds)
 
 
-def _opened(settings: RunSettings, part: Any, model: Any = None) -> Any:
+def _opened(settings: RunSettings, part: Part, model: Network | None = None) -> SurfaceDataset:
     prepared = settings.network.surface_settings if model is None else model.surface_settings()
     return settings.source.open(settings.task, prepared, part, progress=False)
 

@@ -1,0 +1,354 @@
+"""The shapes of a collection as surfaces: prepared in parallel, kept in memory and on disk."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from threading import Lock
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from fieldconv.datasets.copies import damage_version, damaged_truth, read_damaged, read_reshaped
+from fieldconv.datasets.fingerprint import fingerprint
+from fieldconv.datasets.matches import BALL, Matches, find_matches, near_samples
+from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.labels.collection import NOTHING_KNOWN, Collection, Item, Pair, Sample
+from fieldconv.labels.parallel import Watch, progress_bar, run_all
+from fieldconv.surface.cache import SurfaceCache, mesh_digest
+from fieldconv.surface.parts import parts_of
+from fieldconv.surface.settings import SurfaceSettings
+from fieldconv.surface.surface import Surface, ToSurface, settings_of
+from fieldconv.tasks import task_named
+
+PreTransform = Callable[[Mesh], Surface]
+Kind = Literal["reshaped", "damaged"]
+
+WORK = "Preparing meshes"
+MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
+REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
+_VERSION = 4  # raise it when what is kept of targets changes, or how copies are reshaped
+_MATCHES_VERSION = 2  # the same for matches
+_DIGEST, _VERTICES = "mesh_digest", "mesh_vertices"  # of the mesh, kept with its target
+
+
+class StoredSurfaces(Protocol):
+    """Surfaces with their targets that were prepared before, such as those of a packed folder."""
+
+    @property
+    def settings(self) -> SurfaceSettings:
+        """How they were prepared."""
+
+    def find(self, name: str, settings: SurfaceSettings) -> Surface | None:
+        """Return the surface of a shape if it is as these settings would make it."""
+
+    def copies(self, kind: Kind, seed: int, strength: float) -> StoredSurfaces | None:
+        """Return the same for copies of the shapes, if these were prepared as well."""
+
+
+class PreparedShapes:
+    """The shapes of a collection as surfaces with targets, and the matches of its pairs.
+
+    All shapes are prepared when this is made: in parallel, with a progress bar, and only the first time, for
+    the result is kept on disk. All that is wrong with the files is raised at once.
+
+    Parameters
+    ----------
+    collection, pre_transform, cache, progress, ball, memory, work
+        As for `SurfaceDataset`.
+    stored : StoredSurfaces, optional
+        Where to look for a surface first. If all were prepared as they are wanted, none is read before it is
+        needed.
+
+    Raises
+    ------
+    DatasetError
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        pre_transform: PreTransform | None = None,
+        cache: str | Path | bool = True,
+        progress: bool = True,
+        ball: float = BALL,
+        memory: int = MEMORY,
+        work: str = WORK,
+        stored: StoredSurfaces | None = None,
+    ) -> None:
+        self.collection = collection
+        self.ball = ball
+        self._task = task_named(collection.task)
+        self.paired = self._task.paired
+        self.pre_transform = pre_transform or ToSurface.of(self._task.surface_settings)
+        self.settings = settings_of(self.pre_transform)
+        self._store = SurfaceCache(None if cache is True else cache) if cache is not False else None
+        self._progress = progress
+        self._room = memory
+        self._stored = stored
+        self._all_stored = stored is not None and stored.settings == self.settings
+        self._samples: dict[str, Sample] = {}  # a mesh of a pair is needed more than once in what follows
+        self._surfaces: list[Surface | None] = [None] * len(collection.items)
+        self._prepare_all(work)
+        self._matches = self._match_all() if self.paired else []
+        self._samples.clear()
+
+    def __len__(self) -> int:
+        """Return the number of elements: pairs, or else shapes."""
+        return len(self._matches) if self.paired else len(self._surfaces)
+
+    def parts(self, element: int) -> tuple[int, ...]:
+        """Return the numbers of the shapes of an element: its own, or those of scene and model."""
+        if not self.paired:
+            return (element,)
+        pair = self.collection.pairs[element]
+        return pair.scene, pair.model
+
+    def surface(self, number: int) -> Surface:
+        """Return a shape as it was prepared, with its target, by its number."""
+        kept = self._surfaces[number]
+        if kept is None:
+            kept = self._prepare(self.collection.items[number])
+            if self._fits(kept):
+                self._surfaces[number] = kept
+        return copy.copy(kept)
+
+    def matches(self, element: int) -> Matches:
+        """Return which samples of a pair correspond."""
+        return copy.copy(self._matches[element])
+
+    # The same shapes prepared in another way
+
+    def prepared_with(
+        self, elements: Sequence[int], settings: SurfaceSettings
+    ) -> tuple[PreparedShapes, list[int]]:
+        """Return the shapes of some elements, prepared with other settings, and those elements' numbers."""
+        return self._again(elements, self.collection.items, ToSurface.of(settings))
+
+    def copies(
+        self, kind: Kind, elements: Sequence[int], seed: int, strength: float
+    ) -> tuple[PreparedShapes, list[int]]:
+        """Return reshaped or damaged copies of the shapes of some elements, and those elements' numbers."""
+        stored = None
+        if self._stored is not None and not self.paired:
+            stored = self._stored.copies(kind, seed, strength)
+        changed = self._reshaped if kind == "reshaped" else self._damaged
+        return self._again(
+            elements,
+            changed(seed, strength),
+            self.pre_transform,
+            damaged=kind == "damaged",
+            # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
+            memory=0,
+            work=f"Preparing {kind} copy {seed} of each mesh",
+            stored=stored,
+        )
+
+    def _reshaped(self, seed: int, strength: float) -> list[Item]:
+        return [
+            replace(item, read=partial(read_reshaped, item.read, seed, number, strength))
+            for number, item in enumerate(self.collection.items)
+        ]
+
+    def _damaged(self, seed: int, strength: float) -> list[Item]:
+        task, version = self.collection.task, damage_version()
+        samples = self.settings.samples if self.settings is not None else None
+        return [
+            replace(
+                item, read=partial(read_damaged, item.read, task, seed, number, strength, samples, version)
+            )
+            for number, item in enumerate(self.collection.items)
+        ]
+
+    def _again(
+        self,
+        elements: Sequence[int],
+        items: Sequence[Item],
+        pre_transform: PreTransform,
+        *,
+        damaged: bool = False,
+        memory: int = MEMORY,
+        work: str = WORK,
+        stored: StoredSurfaces | None = None,
+    ) -> tuple[PreparedShapes, list[int]]:
+        used = sorted({part for element in elements for part in self.parts(element)})
+        place = {part: number for number, part in enumerate(used)}
+        pairs = [self.collection.pairs[element] for element in elements] if self.paired else []
+        made = PreparedShapes(
+            replace(
+                self.collection,
+                items=tuple(items[part] for part in used),
+                pairs=tuple(
+                    replace(
+                        pair,
+                        scene=place[pair.scene],
+                        model=place[pair.model],
+                        truth=partial(damaged_truth, pair.truth) if damaged else pair.truth,
+                    )
+                    for pair in pairs
+                ),
+                hint="",
+            ),
+            pre_transform=pre_transform,
+            cache=self._store.folder if self._store is not None else False,
+            progress=self._progress,
+            ball=self.ball,
+            memory=memory,
+            work=work,
+            stored=stored,
+        )
+        return made, list(range(len(pairs))) if self.paired else [place[one] for one in elements]
+
+    # Made once
+
+    def _prepare_all(self, what: str) -> None:
+        """Prepare every shape; keep in memory what there is room for."""
+        collection = self.collection
+        if self._all_stored and collection.items and not collection.problems:
+            return
+        known, lock = False, Lock()
+
+        def work(number: int) -> None:
+            nonlocal known
+            item = collection.items[number]
+            if collection.problems:  # the contents are still read, to find the problems there as well
+                item.read()
+                return
+            surface = self._prepare(item)
+            with lock:
+                known = known or _any_known(surface)
+                # What could not be read back quickly stays in any case.
+                if self._fits(surface) or self._key(item) is None:
+                    self._surfaces[number] = surface
+
+        _, problems = run_all(range(len(collection.items)), work, watch=self._watch(what))
+        if collection.problems or problems:
+            raise collection.error(problems)
+        if not collection.items:
+            raise collection.error(["is empty"])
+        if not known:
+            raise collection.error([NOTHING_KNOWN])
+
+    def _watch(self, what: str) -> Watch | None:
+        return progress_bar(what) if self._progress else None
+
+    def _fits(self, surface: Surface) -> bool:
+        """Whether there is room for a surface in memory; if so, that room is taken."""
+        size = sum(value.nbytes for value in surface.to_dict().values() if isinstance(value, Tensor))
+        needed = (1 + REMEMBERED) * size
+        if needed > self._room:
+            return False
+        self._room -= needed
+        return True
+
+    def _prepare(self, item: Item) -> Surface:
+        surface = self._found(item)
+        if surface is None:
+            surface = self._kept(item)
+        if surface is None:
+            surface = self._made(item)
+        surface.name = item.name
+        return surface
+
+    def _found(self, item: Item) -> Surface | None:
+        """The surface of an item if it was stored as it is wanted."""
+        if self._stored is None or self.settings is None:
+            return None
+        return self._stored.find(item.name, self.settings)
+
+    def _kept(self, item: Item) -> Surface | None:
+        """The surface of an item with its target, if all of it is in the cache."""
+        key = self._key(item)
+        if self._store is None or key is None or self.settings is None:
+            return None
+        target = self._store.load(key)
+        if target is None or _DIGEST not in target:
+            return None
+        digest, vertices = bytes(target.pop(_DIGEST).tolist()).hex(), int(target.pop(_VERTICES))
+        surface = self._store.find_by_digest(digest, vertices, self.settings)
+        if surface is not None:
+            for name, value in target.items():
+                surface[name] = value
+        return surface
+
+    def _made(self, item: Item) -> Surface:
+        """The surface of an item with its target, made anew; what can be kept on disk is."""
+        key, sample = self._key(item), self._read(item)
+        if self._store is not None and self.settings is not None:
+            surface = self._store.surface(sample.mesh, self.settings)
+        else:
+            surface = self.pre_transform(sample.mesh)
+        if "vertex_area" not in surface:  # one's own preparation
+            areas = sample.mesh.vertex_areas
+            surface.vertex_area = torch.from_numpy((areas / areas.sum()).astype(np.float32))
+        before = set(surface)
+        self._task.attach(surface, sample)
+        if self._store is not None and key is not None:
+            target = {name: surface[name] for name in surface if name not in before}
+            target[_DIGEST] = torch.tensor(list(bytes.fromhex(mesh_digest(sample.mesh))), dtype=torch.uint8)
+            target[_VERTICES] = torch.tensor(len(sample.mesh.vertices))
+            self._store.save(key, target)
+        return surface
+
+    def _read(self, item: Item) -> Sample:
+        if item.name in self._samples:
+            return self._samples[item.name]
+        sample = item.read()
+        if self.paired:
+            self._samples[item.name] = sample
+        return sample
+
+    def _match_all(self) -> list[Matches]:
+        items, pairs = self.collection.items, self.collection.pairs
+        if not pairs:
+            raise self.collection.error(["has no pairs"])
+
+        @lru_cache(maxsize=16)  # a shape is in many pairs
+        def near(shape: int) -> csr_array:
+            return near_samples(self.surface(shape), self._read(items[shape]).mesh, self.ball)
+
+        def match(pair: Pair) -> Matches:
+            two = items[pair.scene], items[pair.model]
+            sources = [*(self._key(item) for item in two), fingerprint(pair.truth)]
+            key = (
+                ["matches", _MATCHES_VERSION, SOLVER_VERSION, self.ball, *sources]
+                if None not in sources
+                else None
+            )
+            found = self._store.load(key) if self._store is not None and key is not None else None
+            if found is not None:
+                return Matches(**found)
+            scene, model = (self._read(item) for item in two)
+            surfaces = self.surface(pair.scene), self.surface(pair.model)
+            truth = pair.truth(scene, model)
+            matches = find_matches(*surfaces, near(pair.model), truth, near(pair.scene))
+            if self._store is not None and key is not None:
+                self._store.save(key, matches.to_dict())
+            return matches
+
+        matches, problems = run_all(pairs, match, watch=self._watch("Matching pairs"))
+        if problems:
+            raise self.collection.error(problems)
+        return [found for found in matches if found is not None]
+
+    def _key(self, item: Item) -> object | None:
+        """The key under which the target of an item is kept on disk; None if it is not kept."""
+        if self._store is None or self.settings is None:
+            return None
+        source = fingerprint(item.read)
+        samples = parts_of(self.settings)[0].key(self.settings)  # which they are: some targets are read there
+        return [_VERSION, self.collection.task, *samples, source] if source else None
+
+
+def _any_known(surface: Surface) -> bool:
+    """Whether a target is known at any vertex; whole numbers below zero are not."""
+    target = surface.vertex_y if "vertex_y" in surface else None
+    return target is None or target.dtype != torch.int64 or bool((target >= 0).any())

@@ -1,0 +1,108 @@
+"""What tasks, training and evaluation read of a dataset; those of `fieldconv.datasets` provide it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+
+from torch import Tensor
+
+from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.surface.settings import SurfaceSettings
+
+if TYPE_CHECKING:
+    from fieldconv.surface.surface import Surface
+
+Example: TypeAlias = Any
+"""What a task learns from at a time: a `Surface` with its target, or a `PairExample` of a paired task."""
+
+
+class PairMatches(Protocol):
+    """Which samples of the two surfaces of a pair correspond; see `fieldconv.datasets.Matches`."""
+
+    @property
+    def match(self) -> Tensor:
+        """(2, C) int64, samples of the scene, and the sample of the model nearest to the true place."""
+
+    @property
+    def ball(self) -> Tensor:
+        """(2, K) int64, all samples of the model that count as right for a sample of the scene."""
+
+    @property
+    def scene_ball(self) -> Tensor:
+        """(2, K) int64, the same with the ball drawn on the scene."""
+
+    @property
+    def samples(self) -> Tensor:
+        """(1, 2) int64, the number of samples of the scene and of the model."""
+
+
+class PairExample(Protocol):
+    """Two surfaces, and which of their samples correspond."""
+
+    @property
+    def scene(self) -> Surface: ...
+
+    @property
+    def model(self) -> Surface: ...
+
+    @property
+    def matches(self) -> PairMatches: ...
+
+
+class Examples(Protocol):
+    """A dataset as tasks, training and evaluation see it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages and reports."""
+
+    @property
+    def task(self) -> str:
+        """Name of the task that its targets are for."""
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Classes or parts, in the order of their numbers; empty if there are none."""
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, parts or template vertices."""
+
+    @property
+    def template(self) -> Mesh | None:
+        """The mesh whose vertices the targets are, if they are."""
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each example."""
+
+    @property
+    def settings(self) -> SurfaceSettings | None:
+        """Settings with which meshes are prepared; None if that is done by one's own callable."""
+
+    @property
+    def transform(self) -> Callable[[Surface], Surface] | None:
+        """What is applied whenever a surface is looked up, if anything."""
+
+    def __len__(self) -> int: ...
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+
+    @overload
+    def __getitem__(self, index: Sequence[int]) -> Examples: ...
+
+    def __iter__(self) -> Iterator[Example]: ...
+
+    def meshes(self, index: int) -> tuple[Mesh, ...]:
+        """Return the original mesh of an example, or the two meshes of a pair."""
+
+    def prepared_with(self, settings: SurfaceSettings) -> Examples:
+        """Return the same examples, their meshes prepared with other settings."""
+
+    def reshaped(self, seed: int, strength: float) -> Examples:
+        """Return the same examples, each mesh with other proportions, drawn by the seed."""
+
+    def damaged(self, seed: int, strength: float) -> Examples:
+        """Return the same examples, each mesh damaged as scans are, drawn by the seed."""

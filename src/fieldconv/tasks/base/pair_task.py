@@ -1,0 +1,157 @@
+"""What tasks about pairs of shapes have in common: folders, batches of both surfaces, descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from fieldconv.labels.collection import Collection, Item, Sample
+from fieldconv.labels.own_folder import OwnFolder
+from fieldconv.labels.pairs import read_pair_folder
+from fieldconv.networks.protocol import Head, Network
+from fieldconv.surface.batches import batch
+from fieldconv.tasks.base.evaluation import Evaluation
+from fieldconv.tasks.base.examples import Examples, PairExample
+from fieldconv.tasks.base.prediction import Decoded, Prediction
+from fieldconv.tasks.base.recipe import TrainingConfig
+from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
+from fieldconv.tasks.base.vertex_values import VertexValues
+
+if TYPE_CHECKING:
+    from fieldconv.surface.surface import Surface
+
+POINTS = 512  # corresponding points of a pair that a step compares
+
+
+class PairTask(Task):
+    """Descriptors of the two surfaces of a pair, scene and model, compared at some of their samples.
+
+    Both surfaces go through one network. A task of this kind need only set ``name`` and ``metrics`` and
+    define ``loss`` and ``measure_pair``. ``loss`` finds the samples to compare in ``chunk.extra`` (`points`).
+    """
+
+    layout = (
+        "Lines of pairs.txt are a scene and a model; maps/<scene>.<model>.txt has, for each vertex of the\n"
+        "scene, the vertex of the model (from 0; −1: none)."
+    )
+    head: ClassVar[Head] = "descriptors"
+    default_outputs: ClassVar[int | None] = 16
+    targets: ClassVar[tuple[str, ...]] = ()
+    paired = True
+    can_match = True
+
+    # Data
+
+    def read_folder(self, folder: OwnFolder) -> Collection:
+        return read_pair_folder(folder, self.name)
+
+    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
+        sample.mesh.save(folder / f"{item.name}.obj")
+
+    def embedded_target(self, shape: EmbeddedShape) -> object:
+        return shape.made
+
+    def attach(self, surface: Surface, sample: Sample) -> None:
+        """Put nothing on a surface: what corresponds is known of pairs."""
+
+    def outputs(self, data: Examples) -> int | None:
+        return None
+
+    # Learning
+
+    def size(self, example: PairExample) -> int:
+        return super().size(example.scene) + super().size(example.model)
+
+    def points(
+        self, pair: PairExample, draw: np.random.Generator, config: TrainingConfig
+    ) -> dict[str, NDArray[Any]]:
+        """Return the samples of a pair that ``loss`` compares, as many for each pair.
+
+        Parameters
+        ----------
+        pair : PairExample
+        draw : Generator
+            Random numbers of this pair.
+        config : TrainingConfig
+
+        Returns
+        -------
+        dict of str to array
+            ``scene`` and ``model`` are numbers of samples on these surfaces; anything else that ``loss``
+            needs may be beside them. By default `POINTS` corresponding points.
+        """
+        scene, model = pair.matches.match.numpy()
+        if not len(scene):
+            raise ValueError("a pair of meshes has no corresponding points; check its ground truth")
+        chosen = draw.choice(len(scene), POINTS, replace=len(scene) < POINTS)
+        return {"scene": scene[chosen], "model": model[chosen]}
+
+    def collate(
+        self,
+        examples: Sequence[PairExample],
+        draws: Sequence[np.random.Generator],
+        config: TrainingConfig,
+        network: Network,
+    ) -> Chunk:
+        """Put the surfaces of all pairs together; ``extra`` has a row of `points` for each pair."""
+        surfaces, names, rows = [], [], []
+        first = 0
+        for pair, draw in zip(examples, draws, strict=True):
+            surfaces += [self.varied(side, draw, config, network) for side in (pair.scene, pair.model)]
+            names.append(f"{pair.scene.name} and {pair.model.name}")
+            points = self.points(pair, draw, config)
+            second = first + pair.scene.num_nodes
+            rows.append({**points, "scene": points["scene"] + first, "model": points["model"] + second})
+            first = second + pair.model.num_nodes
+        extra = {key: torch.from_numpy(np.stack([row[key] for row in rows])) for key in rows[0]}
+        return Chunk(batch(surfaces), names, extra)
+
+    # Results
+
+    def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
+        return Decoded()  # descriptors say it all
+
+    def measure_pair(self, scene: Tensor, model: Tensor, pair: PairExample) -> dict[str, float]:
+        """Return the numbers of a test pair, by the keys of ``metrics``, from its samples' descriptors."""
+        raise TypeError(
+            f"the task {self.name} defines neither measure_pair(scene, model, pair) nor evaluate(…)"
+        )
+
+    def record(self, network: Outputs, example: PairExample) -> dict[str, Any]:
+        scene, model = example.scene, example.model
+        numbers = self.measure_pair(network(scene), network(model), example)
+        return {"name": f"{scene.name} → {model.name}", "vertices": scene.num_vertices, **numbers}
+
+    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
+        known: dict[str, Tensor] = {}
+
+        def remembered(surface: Surface) -> Tensor:  # a shape is in several pairs
+            if surface.name not in known:
+                known[surface.name] = network(surface)
+            return known[surface.name]
+
+        return super().evaluate(remembered, data, follow=follow)
+
+    def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
+        """Return the descriptors, whose colours are alike where they are, on all meshes together."""
+        name = "Descriptors: alike where colours are"
+        return [
+            []
+            if one.descriptors is None
+            else [VertexValues(name=name, kind="descriptors", values=one.descriptors)]
+            for one in found
+        ]
+
+    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+        """Return the vertex of the other mesh with the nearest descriptor."""
+        return np.asarray(cKDTree(other.descriptors).query(one.descriptors)[1], np.int64)
+
+    def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
+        return []

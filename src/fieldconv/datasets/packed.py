@@ -198,7 +198,7 @@ class PackedSurfaces:
         place, before = self.places.get(name), self.settings
         if place is None or replace(settings, samples=before.samples, fewest=before.fewest) != before:
             return None
-        surface = Surface(self._packed.row_numbers, **read_place(place))
+        surface = Surface(self.packed.row_numbers, **read_place(place))
         count = surface.num_vertices
         return surface if settings.in_effect(count) == before.in_effect(count) else None
 

@@ -73,8 +73,7 @@ def makers_of_cases() -> dict[str, Callable[[], Callable[[], Any]]]:
 
     def step(task: str, vertices: int, degree: int, classes: int) -> Callable[[], Any]:
         surface = layers.torus(vertices, degree)
-        # What the presets have changed since 0.1.0 is set, so that the networks are the same.
-        net = layers.FCNet.for_task(task, classes=classes, preset="paper", echo_votes="vector")
+        net = layers.FCNet.for_task(task, classes=classes, preset="paper")
         optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
         target = torch.randint(classes, (vertices,))
 

@@ -28,7 +28,6 @@ from fieldconv.datasets.creatures import DIFFICULTIES, Difficulty
 from fieldconv.surface import ToSurface
 from fieldconv.training import evaluate
 from pages import DOCS, fill_table
-from scatter_gather import with_noisy_frames
 from training_runs import train_once
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "creatures.json"
@@ -59,10 +58,14 @@ def levels() -> Iterator[tuple[str, str | float, dict[str, Any]]]:
 
 
 def noisy_frames(deviation: float) -> Callable[[Surface], Surface]:
-    """The same turns for every network."""
+    """Turn the logarithms at every sample by a random angle, the same for every network; transport stays."""
 
     def turned(surface: Surface) -> Surface:
-        return with_noisy_frames(surface, deviation, torch.Generator().manual_seed(0))
+        generator = torch.Generator().manual_seed(0)
+        angle = deviation * torch.randn(len(surface.pos), generator=generator, dtype=surface.area.dtype)
+        noisy = surface.clone()
+        noisy.log = surface.log * torch.polar(torch.ones_like(angle), angle)[surface.edge_index[0]]
+        return noisy
 
     return turned
 

@@ -12,12 +12,12 @@ from fieldconv.training.checkpoint import STATE
 COMMAND_LINE = ("-m", "fieldconv.cli")
 
 
-def train_once(run: Path, arguments: Sequence[str], program: Sequence[str] = COMMAND_LINE) -> None:
+def train_once(run: Path, arguments: Sequence[str]) -> None:
     """``fieldconv train ARGUMENTS --out RUN``, unless it is done; goes on if it was interrupted."""
     if finished(run):
         return
     resume = ["--resume"] if (run / STATE).is_file() else []
-    words = [sys.executable, *program, "train", *arguments, "--out", str(run), *resume]
+    words = [sys.executable, *COMMAND_LINE, "train", *arguments, "--out", str(run), *resume]
     subprocess.run(words, check=True)
 
 

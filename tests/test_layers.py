@@ -227,18 +227,3 @@ def test_no_table_has_the_names_of_tasks_for_keys() -> None:
             if isinstance(node, ast.MatchValue):
                 found = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
             assert not names & found, path.relative_to(ROOT)
-
-
-def test_reader_follows_a_prediction_through_each_room_once() -> None:
-    """CONTRIBUTING.md describes this walk; here is that its steps are where it says."""
-    steps = {
-        "cli.py": "commands.predict",
-        "commands/predict.py": "fieldconv.training.apply",
-        "training/apply.py": "fieldconv.surface.surface",
-        "surface/parts.py": "fieldconv.geometry.geodesic.geodesic_discs",
-        "networks/fcnet/network.py": "fieldconv.nn",
-        "nn/field_conv.py": "fieldconv.ops",
-        "tasks/base/prediction.py": "fieldconv.tasks.base.vertex_values",
-    }
-    for path, goes_to in steps.items():
-        assert goes_to in (ROOT / path).read_text(encoding="utf-8"), path

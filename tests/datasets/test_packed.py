@@ -76,7 +76,7 @@ def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     weights = []
     for data in ("meshes", "packed"):
         if data == "packed":  # nothing is prepared anew, nor read from the cache
-            monkeypatch.setattr("fieldconv.surface.cache.make_parts", None)
+            (tmp_path / "meshes").rename(tmp_path / "away")
             monkeypatch.setenv("FIELDCONV_CACHE", str(tmp_path / "other"))
         run = [
             "train",
@@ -89,6 +89,7 @@ def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
         assert main([*run, *small, "--epochs", "2", "--width", "6", "--reshaped", "1"]) == 0
         weights.append(load_file(tmp_path / f"run-{data}" / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    (tmp_path / "away").rename(tmp_path / "meshes")
     assert main([*line, *small]) == 1
     assert "holds a packed dataset already" in capsys.readouterr().err
 

@@ -34,8 +34,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     left_out = shutil.ignore_patterns("rivals")
     shutil.copytree(Path(fieldconv.__file__).parent, folder / "src" / "fieldconv", ignore=left_out)
-    for name in ("tests", "benchmarks"):
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=left_out)
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
 

@@ -6,10 +6,8 @@ shape from its mesh alone: discs, tangent frames, and the heat kernel signatures
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +19,9 @@ from fieldconv import Surface
 from fieldconv.networks import FCNet
 from fieldconv.nn import ECHO, FieldConv, LearnedGradient
 from fieldconv.testing import turn_frames, turn_vectors
+from tests.nn.gathered import gathering, sensitivity
 from tests.nn.isometries import PAIRS, PROBES, Seen, egg, flat_and_rolled
 from tests.nn.surfaces import edges, flat_surface, random_field, ring_weights
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from scatter_gather import gathering, sensitivity
 
 Pair = tuple[Seen, Seen]
 HEADS = ("labels", "classification", "descriptors", "vectors")

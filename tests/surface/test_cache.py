@@ -12,7 +12,7 @@ import torch
 import shapes
 from fieldconv._io import atomic_path
 from fieldconv.geometry import Mesh
-from fieldconv.surface import Surface, SurfaceCache, SurfaceSettings, parts
+from fieldconv.surface import Surface, SurfaceCache, SurfaceSettings
 from fieldconv.surface.cache import entry_name, size_limit, write_entry
 
 
@@ -33,10 +33,15 @@ def same(one: Surface, other: Surface) -> bool:
     return set(one.keys()) == set(other.keys()) and all(torch.equal(one[k], other[k]) for k in one.keys())  # noqa: SIM118
 
 
-def test_reads_back_what_it_built(cache, mesh, monkeypatch):
-    built = cache.surface(mesh, SETTINGS)
-    monkeypatch.setattr("fieldconv.surface.cache.make_parts", lambda *a: pytest.fail("built twice"))
+def written(cache: SurfaceCache) -> dict[str, int]:
+    """Return the entries that are there, each as a number that changes when it is written again."""
+    return {path.name: path.stat().st_ino for path in Path(cache.folder).rglob("*.surface")}
+
+
+def test_reads_back_what_it_built(cache, mesh):
+    built, before = cache.surface(mesh, SETTINGS), written(cache)
     assert same(cache.surface(mesh, SETTINGS), built)
+    assert written(cache) == before
 
 
 def test_every_setting_and_the_geometry_count(cache, mesh):
@@ -241,24 +246,24 @@ def test_size_and_clear(cache, mesh):
     assert cache.size() == (0, 0)
 
 
-def test_a_part_is_computed_once_whatever_else_a_surface_carries(cache, mesh, monkeypatch):
+def test_a_part_is_computed_once_whatever_else_a_surface_carries(cache, mesh):
     cache.surface(mesh, SETTINGS)
-    made = []
-    real = parts.make_parts
+    here = written(cache)
 
-    def counted(preparation, missing):
-        made.extend(part.name for part in missing)
-        return real(preparation, missing)
+    def new(settings: SurfaceSettings) -> set[str]:
+        """Make a surface; return the parts that were not there, where all others are as they were."""
+        before, surface = dict(here), cache.surface(mesh, settings)
+        here.update(written(cache))
+        assert before.items() <= here.items()
+        assert ("edge_index" in surface) == ("discs" in settings.operators)
+        return {name for name, path in cache.paths(mesh, settings).items() if path.name not in before}
 
-    monkeypatch.setattr("fieldconv.surface.cache.make_parts", counted)
+    assert new(SurfaceSettings(radius=0.3, samples=50, features="hks+normals")) == {"hks"}
     described = cache.surface(mesh, SurfaceSettings(radius=0.3, samples=50, features="hks+normals"))
-    assert made == ["hks"]
     assert described.x.shape == (50, 19)
     spectral = SurfaceSettings(radius=0.7, samples=50, operators=("eigenbasis",), eigenfunctions=20)
-    assert "edge_index" not in cache.surface(mesh, spectral)  # no discs for those who need none
-    assert made == ["hks", "eigenbasis"]
-    cache.surface(mesh, SurfaceSettings(radius=0.1, samples=50, operators=("eigenbasis",), eigenfunctions=20))
-    assert made == ["hks", "eigenbasis"]  # the radius is no matter for it
+    assert new(spectral) == {"eigenbasis"}  # no discs for those who need none
+    assert new(replace(spectral, radius=0.1)) == set()  # the radius is no matter for it
 
 
 def test_a_sound_entry_under_another_name_is_not_used(cache, mesh):

@@ -7,13 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fieldconv.tasks.base import cross_entropy as module
-from fieldconv.tasks.base.cross_entropy import cross_entropy
+from fieldconv.tasks.base.cross_entropy import CHUNK, cross_entropy
 
-
-@pytest.fixture(params=[1, 20, 2**19])  # a row at a time, a few of them, torch's own
-def chunk(request, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", request.param)
+# A row at a time, a few of them, torch's own.
+every_chunk = pytest.mark.parametrize("chunk", [1, 20, CHUNK])
 
 
 def case() -> tuple[Tensor, Tensor]:
@@ -22,10 +19,10 @@ def case() -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
-@pytest.mark.usefixtures("chunk")
-def test_is_the_equation(smoothing: float) -> None:
+@every_chunk
+def test_is_the_equation(smoothing: float, chunk: int) -> None:
     scores, target = case()
-    found = cross_entropy(scores, target, smoothing=smoothing)
+    found = cross_entropy(scores, target, smoothing=smoothing, chunk=chunk)
     for row, right, loss in zip(scores.tolist(), target.tolist(), found.tolist(), strict=True):
         logarithm = math.log(sum(math.exp(score) for score in row))
         wanted = [smoothing / 6 + (1 - smoothing) * (k == right) for k in range(6)]
@@ -34,19 +31,21 @@ def test_is_the_equation(smoothing: float) -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
-@pytest.mark.usefixtures("chunk")
-def test_gradients(smoothing: float) -> None:
+@every_chunk
+def test_gradients(smoothing: float, chunk: int) -> None:
     scores, target = case()
-    assert torch.autograd.gradcheck(lambda x: cross_entropy(x, target, smoothing=smoothing), scores)
+    assert torch.autograd.gradcheck(
+        lambda x: cross_entropy(x, target, smoothing=smoothing, chunk=chunk), scores
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.usefixtures("chunk")
-def test_lower_precision(dtype: torch.dtype) -> None:
+@every_chunk
+def test_lower_precision(dtype: torch.dtype, chunk: int) -> None:
     scores, target = case()
     scores = (100 * scores).to(dtype).detach().requires_grad_()
     found, expected = (
-        cross_entropy(scores, target),
+        cross_entropy(scores, target, chunk=chunk),
         functional.cross_entropy(scores, target, ignore_index=-1, reduction="none"),
     )
     torch.testing.assert_close(found, expected)

@@ -104,7 +104,7 @@ def test_classification_ranks_sure_mistakes_last() -> None:
     assert found.shapes[3]["note"] == "dog, predicted cat (98 %)"
 
 
-def test_matching_is_a_mean_over_pairs_of_means_over_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matching_is_a_mean_over_pairs_of_means_over_points() -> None:
     """A pair of two points, all right, and one of four points of which the descriptors know nothing."""
     pairs, known = [], {}
     for count in (2, 4):
@@ -117,8 +117,7 @@ def test_matching_is_a_mean_over_pairs_of_means_over_points(monkeypatch: pytest.
         for name in names:
             known[name] = torch.arange(float(count))[:, None] if count == 2 else torch.zeros(count, 1)
     data = Data(pairs)
-    data.meshes = lambda index: (None, None)
-    monkeypatch.setattr("fieldconv.tasks.matching.eigenbasis", lambda mesh: None)
+    data.meshes = lambda index: (Mesh(*strip(1)), Mesh(*strip(1)))
     found = Matching(baselines=()).evaluate(lambda surface: known[surface.name], data, follow=follow)
     assert found.metrics["mean_average_precision"] == pytest.approx((1 + 1 / 4) / 2)
     assert [shape["average_precision"] for shape in found.shapes] == pytest.approx([1, 1 / 4])

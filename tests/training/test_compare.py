@@ -284,16 +284,14 @@ def test_command_says_what_it_does_and_what_it_found(
     assert str(found.page) in shown.out
 
 
-def test_progress_counts_expected_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_counts_expected_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     runs = plan_runs("segmentation", ["fcnet"], seeds=2, changes={"epochs": 3})
-    said: list[str] = []
-    monkeypatch.setattr(ComparisonProgress, "say", lambda self, text: said.append(text))
     with ComparisonProgress(2) as progress:
         progress.expect(2 * 3 * 10.0)
         assert progress.begin(1, runs[0]) == 0
         progress.reached(30.0)
         assert progress.begin(2, runs[1]) == 30
-    assert said == [
+    assert capsys.readouterr().err.splitlines() == [
         "run 1/2: fcnet, seed 0, 3 epochs; about 1 min 0 s left in all",
         "run 2/2: fcnet, seed 1, 3 epochs; about 30 s left in all",
     ]

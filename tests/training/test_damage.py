@@ -26,7 +26,7 @@ from fieldconv.training.checkpoint import STATE, State
 from fieldconv.training.settings import read_settings
 from tests.training.blobs import blobs, tiny_network
 
-SOUND = Path(__file__).parents[1] / "fixtures" / "v0.1.0" / "segmentation"
+SOUND = Path(__file__).parents[1] / "fixtures" / "v0.2.0" / "segmentation"
 
 
 @pytest.fixture
@@ -107,6 +107,14 @@ def test_any_kind_of_value_in_a_config(checkpoint: Path, key: str) -> None:
             continue
         refused(checkpoint)
     assert fine <= 6
+
+
+@pytest.mark.parametrize("key", ["network", "network_name", "task", "class_names"])
+def test_a_config_that_lacks_something(checkpoint: Path, key: str) -> None:
+    config = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
+    del config[key]
+    (checkpoint / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert f"its '{key}' is missing" in refused(checkpoint)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 `tests/fixtures/v0.2.0` holds a tiny run of each task, trained for one epoch on four embedded creatures by
 that version (`fieldconv train TASK --preset tiny --meshes 4 --vertices 250 --species quadruped snake
 --epochs 1`), a mesh, what `fieldconv.predict` returned for it (correspondence scores in half precision), and
-the settings of all tasks, networks and presets. `v0.1.0` holds the same without what was measured.
+the settings of all tasks, networks and presets.
 """
 
 from __future__ import annotations
@@ -20,20 +20,17 @@ from fieldconv.runs import read_run
 from fieldconv.training import RunSettings
 from fieldconv.training.evidence import write_report
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-OLD = FIXTURES / "v0.2.0"
-VERSIONS = ("v0.1.0", "v0.2.0")
+OLD = Path(__file__).parents[1] / "fixtures" / "v0.2.0"
 TASKS = ("classification", "segmentation", "correspondence", "matching")
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("task", TASKS)
-def test_predictions_are_those_of_then(task: str, version: str) -> None:
-    with np.load(FIXTURES / version / "predictions.npz") as stored:
+def test_predictions_are_those_of_then(task: str) -> None:
+    with np.load(OLD / "predictions.npz") as stored:
         expected = dict(stored)
-    model = fc.FCNet.from_pretrained(FIXTURES / version / task)
+    model = fc.FCNet.from_pretrained(OLD / task)
     assert (model.task, model.name) == (task, "fcnet")
-    found = fc.predict(model, FIXTURES / version / "quadruped.off")
+    found = fc.predict(model, OLD / "quadruped.off")
     for name in ("labels", "scores", "descriptors"):
         value, then = getattr(found, name), expected.get(f"{task}_{name}")
         if then is None:
@@ -44,10 +41,9 @@ def test_predictions_are_those_of_then(task: str, version: str) -> None:
             np.testing.assert_allclose(value, then, rtol=2e-3, atol=1e-4 * float(np.abs(then).max()))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("task", TASKS)
-def test_their_settings_are_read(task: str, version: str) -> None:
-    folder = FIXTURES / version / task
+def test_their_settings_are_read(task: str) -> None:
+    folder = OLD / task
     settings = RunSettings.assemble(task, file=folder / "run.yaml")
     assert settings.network == fc.load(folder).config.changed(outputs=settings.network.outputs)
     assert settings.preset == "tiny"

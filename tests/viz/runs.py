@@ -1,4 +1,4 @@
-"""Run folders made up for tests: every file the report can read, described or as 0.1.0 wrote them."""
+"""Run folders made up for tests: every file the report can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shapes import icosphere
 
 PARTS = ["head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot"]
 
-# How the evaluations below are to be read, as the evaluation itself says it, or its caller for old runs.
+# How the evaluations below are to be read, as the evaluation itself says it.
 DESCRIPTIONS: dict[str, dict[str, Any]] = {
     "classification": {"metrics": {"accuracy": {}}, "rank_by": "accuracy"},
     "segmentation": {
@@ -53,8 +53,7 @@ BENCHMARK = {
     "source": "test bodies of SHREC'07",
     "results": [["Field convolutions (paper)", 0.929], ["MeshWalker", 0.927]],
 }
-OLD_TASKS = ["classification", "segmentation", "correspondence", "matching"]
-TASKS = [*OLD_TASKS, "regression"]
+TASKS = ["classification", "segmentation", "correspondence", "matching", "regression"]
 
 
 def ball(bumps: int = 0, name: str = "ball", subdivisions: int = 3, **data: Any) -> Mesh:
@@ -66,7 +65,7 @@ def ball(bumps: int = 0, name: str = "ball", subdivisions: int = 3, **data: Any)
 def write_run(
     folder: Path, task: str, *, epochs: int = 12, seed: int = 0, name: str = "shape", described: bool = True
 ) -> Path:
-    """A run folder of a task, with an evaluation; not described means as version 0.1.0 wrote it."""
+    """A run folder of a task, with an evaluation that says how it is read, or does not."""
     rng = np.random.default_rng(seed)
     config = {
         "library": "fieldconv",
@@ -117,15 +116,6 @@ def write_run(
     return folder
 
 
-def _keep(path: Path, mesh: Mesh, described: bool, values: list[VertexValues]) -> None:
-    """Write a shape as it is written today, or as 0.1.0 did."""
-    if described:
-        write_shape(path, mesh, values)
-    else:
-        ball_data = {own.key: own.values for own in values}
-        Mesh(mesh.vertices, mesh.faces, mesh.name, vertex_data=ball_data).save(path)
-
-
 def _classes(shapes: Path, rng: np.random.Generator, name: str, described: bool) -> dict[str, Any]:
     truth = np.repeat(np.arange(8), 5)
     guess = np.where(rng.random(40) < 0.9, truth, rng.integers(0, 8, 40))
@@ -142,7 +132,7 @@ def _classes(shapes: Path, rng: np.random.Generator, name: str, described: bool)
             record["order"] = sure if t == g else -sure
         records.append(record)
     for k in (*np.flatnonzero(truth != guess)[:2], *np.flatnonzero(truth == guess)[:2]):
-        _keep(shapes / f"{k}.ply", ball(int(k) % 7), described, [])
+        write_shape(shapes / f"{k}.ply", ball(int(k) % 7), [])
     return {
         "metrics": {"accuracy": float((truth == guess).mean())},
         "class_names": PARTS,
@@ -169,7 +159,7 @@ def _parts(shapes: Path, rng: np.random.Generator, name: str, described: bool) -
             VertexValues(name="Prediction", kind="labels", values=noisy, class_names=names),
             VertexValues(name="Truth", kind="labels", values=truth, class_names=names),
         ]
-        _keep(shapes / f"{k}.ply", mesh, described, values)
+        write_shape(shapes / f"{k}.ply", mesh, values)
     labels = rng.integers(0, 8, 900)
     around = np.stack([np.cos(labels), np.sin(labels)], 1) * 10
     np.savez(shapes.parent / "descriptors.npz", points=around + rng.normal(size=(900, 2)), labels=labels)
@@ -209,7 +199,7 @@ def _matches(shapes: Path, rng: np.random.Generator, name: str, described: bool)
         for c in range(3):
             size = (np.abs(mesh.vertices[:, c % 3]) * (1 + c)).astype(np.float32)
             values.append(VertexValues(name=f"Feature {c}", kind="field", values=size))
-        _keep(shapes / f"{k}.ply", mesh, described, values)
+        write_shape(shapes / f"{k}.ply", mesh, values)
     at = np.linspace(0, 0.25, 101)
     return {
         "metrics": {"within_0.05": 0.87, "exact": 0.43, "mean_error": 2.6, "area_under_curve": 0.91},
@@ -234,7 +224,7 @@ def _pairs(shapes: Path, rng: np.random.Generator, name: str, described: bool) -
         mesh = ball(2)
         rank = np.clip(mesh.vertices[:, 0] + 0.1 * k, 0, 1).astype(np.float32)
         rank_of = VertexValues(name="First right match", kind="error", values=rank, key="rank")
-        _keep(shapes / f"{k}.ply", mesh, described, [rank_of])
+        write_shape(shapes / f"{k}.ply", mesh, [rank_of])
         ball(5, "other").save(shapes / f"{k}-model.ply")
     recall = np.linspace(0.01, 1, 100)
     steep = 1 + rng.random()
@@ -249,7 +239,7 @@ def _pairs(shapes: Path, rng: np.random.Generator, name: str, described: bool) -
 
 
 def _numbers(shapes: Path, rng: np.random.Generator, name: str, described: bool) -> dict[str, Any]:
-    """A task that version 0.1.0 did not have: numbers at vertices, less is better, nothing in percent."""
+    """Numbers at vertices: less is better, nothing in percent."""
     records = [{"name": f"{name} {k}", "rmse": 4.0 - 0.3 * k} for k in range(6)]
     for k in (0, 5):
         mesh = ball(k)
@@ -260,7 +250,7 @@ def _numbers(shapes: Path, rng: np.random.Generator, name: str, described: bool)
             VertexValues(name="Height", kind="scalar", values=height, key="truth"),
             VertexValues(name="Flow", kind="field", values=np.exp(1j * height)),
         ]
-        _keep(shapes / f"{k}.ply", mesh, described, values)
+        write_shape(shapes / f"{k}.ply", mesh, values)
     return {"metrics": {"rmse": 3.25 - 0.1 * rng.random()}, "shapes": records}
 
 

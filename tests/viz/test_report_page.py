@@ -13,7 +13,7 @@ from fieldconv.runs import RunError, read_run
 from fieldconv.viz import compare, page, write_report
 from fieldconv.viz.report_page import write_figures
 from viz.browser import Browser
-from viz.runs import BENCHMARK, DESCRIPTIONS, OLD_TASKS, PARTS, TASKS, write_run
+from viz.runs import BENCHMARK, PARTS, TASKS, write_run
 from viz.test_viewer import LOADS, NASTY, Tags
 
 READY = (
@@ -51,16 +51,6 @@ def test_report_shows_what_the_run_has(task: str, tmp_path: Path) -> None:
     for part in ("Training", "training.learning_rate", "12 epochs", *EXPECTED[task], *published):
         assert part in text
     assert LOADS.findall(text) == []
-
-
-@pytest.mark.parametrize("task", OLD_TASKS)
-def test_reports_of_old_runs_still_work(task: str, tmp_path: Path) -> None:
-    """Version 0.1.0 wrote no descriptions: the caller may give one."""
-    run = write_run(tmp_path / "run", task, described=False)
-    text = own_text(write_report(read_run(run).described(DESCRIPTIONS[task])))
-    for part in ("Training", *EXPECTED[task]):
-        assert part in text
-    assert "<h2>Shapes</h2>" in own_text(write_report(run))
 
 
 def test_report_goes_into_the_run_folder_by_default(tmp_path: Path) -> None:

@@ -72,39 +72,26 @@ def test_what_a_mesh_carries_besides_stays(ball: Mesh, tmp_path: Path) -> None:
     assert (curvature.name, curvature.kind) == ("Curvature", "scalar")
 
 
-def test_files_of_the_first_version_are_told_by_name(ball: Mesh, tmp_path: Path) -> None:
-    """Vertex data as 0.1.0 wrote it into its run folders, and the kinds it showed."""
+def test_files_without_a_description_are_told_by_name(ball: Mesh, tmp_path: Path) -> None:
+    """As `match` writes them, and as they may come from elsewhere."""
     whole = (np.arange(COUNT) % 5).astype(np.int32)
-    real = np.linspace(0, 1, COUNT).astype(np.float32)
-    names = {"feature_10": real, "feature_2": real, "error": real, "truth": whole, "prediction": whole}
-    data = {**names, "match": whole * 30, "rank": real}
-    Mesh(ball.vertices, ball.faces, vertex_data=data).save(tmp_path / "0.ply")
-    found = read_shape(tmp_path / "0.ply")[1]
-    assert [(own.key, own.kind) for own in found] == [
-        ("prediction", "labels"),
-        ("truth", "labels"),
-        ("match", "places"),
-        ("error", "error"),
-        ("rank", "error"),
-        ("feature_2", "field"),
-        ("feature_10", "field"),
-    ]
-    np.testing.assert_allclose(found[4].values, 100 * real)  # a share of all candidates, in percent
-    assert "%" in found[4].name
-
-
-def test_predictions_of_the_first_version_are_told_by_name(ball: Mesh, tmp_path: Path) -> None:
+    sure = np.linspace(0, 1, COUNT).astype(np.float32)
+    data = {"match": whole, "confidence": sure, "part": whole, "error": sure}
     colours = np.full((COUNT, 3), 9, np.uint8)
-    data = {"label": (np.arange(COUNT) % 5).astype(np.int32), "probability": np.linspace(0, 1, COUNT)}
-    Mesh(ball.vertices, ball.faces, vertex_colours=colours, vertex_data=data).save(tmp_path / "new.ply")
-    label, probability, own_colours = read_shape(tmp_path / "new.ply")[1]
-    assert (label.name, label.kind) == ("Prediction", "labels")
-    assert (probability.name, probability.kind, probability.limits) == ("Confidence", "scalar", (0, 1))
-    assert own_colours.kind == "colours"
+    Mesh(ball.vertices, ball.faces, vertex_colours=colours, vertex_data=data).save(tmp_path / "0.ply")
+    found = read_shape(tmp_path / "0.ply")[1]
+    assert [(own.name, own.kind) for own in found] == [
+        ("Correspondence", "places"),
+        ("Confidence", "scalar"),
+        ("Part", "labels"),
+        ("Error", "error"),
+        ("Colours", "colours"),
+    ]
+    assert found[1].limits == (0, 1)
 
 
 def test_vertices_of_a_template_are_no_classes(ball: Mesh) -> None:
-    """0.1.0 also called the vertices of a template labels; thousands of classes would be no legend."""
+    """Thousands of classes would be no legend."""
     [found] = values_of(Mesh(ball.vertices, ball.faces, vertex_data={"label": 40 * np.arange(COUNT)}))
     assert found.kind == "scalar"
 

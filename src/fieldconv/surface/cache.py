@@ -196,9 +196,6 @@ class SurfaceCache:
         for entry in found:
             self._store.remove(entry.name)
         self._store.tidy()
-        if isinstance(self._store, FolderStore):
-            for old in Path(self.folder).glob("distances/*.npy"):  # as version 0.1.0 kept them
-                old.unlink(missing_ok=True)
         return len(found), sum(entry.size for entry in found)
 
     def _make_room(self, size: int) -> None:

@@ -76,10 +76,14 @@ def epoch_steps(
     rank: int = 0,
     processes: int = 1,
     device: str = "cpu",
+    joined_edges: int | None = None,
 ) -> Iterator[Step]:
-    """Yield the steps of an epoch; an example's random numbers depend on seed, epoch and its index only."""
+    """Yield the steps of an epoch; an example's random numbers depend on seed, epoch and its index only.
+
+    Shapes of up to ``joined_edges`` edges together are one chunk; how many that are is the device's, if None.
+    """
     order = np.random.default_rng([config.seed, epoch]).permutation(len(data))
-    most = JOINED_EDGES.get(device, JOINED_EDGES_ELSEWHERE)
+    most = JOINED_EDGES.get(device, JOINED_EDGES_ELSEWHERE) if joined_edges is None else joined_edges
     for first in range(0, len(order), config.batch):
         batch = order[first : first + config.batch].tolist()
         mine, share = batch[rank::processes], processes / len(batch)

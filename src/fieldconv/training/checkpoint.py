@@ -34,7 +34,6 @@ WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md
 STATE = "state.safetensors"
 FORMAT = 1
 DENSEST = 10**9  # samples; a file that says more is damaged
-BEFORE_NAMES = "fcnet"  # the only network that version 0.1.0 had
 _KINDS: dict[str, Any] = {
     "format": int,
     "network": dict,
@@ -145,7 +144,7 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
     "meta", which has no memory, are compared with the weights there are before the network is built.
     """
     try:
-        kind = network_named(config.get("network_name", BEFORE_NAMES))
+        kind = network_named(config["network_name"])
         settings = kind.Config.from_dict(config["network"])
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from None
@@ -231,7 +230,7 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     if isinstance(config.get("format"), int) and config["format"] > FORMAT:
         version = str(config.get("version"))[:40]
         raise CheckpointError(f"{path} is of a newer fieldconv ({version}); update fieldconv")
-    usual = {"format": 0, "network_name": BEFORE_NAMES, "source": {}, **config}
+    usual = {"format": 0, "source": {}, **config}
     for key, kind in _KINDS.items():
         if key not in usual or not isinstance(usual[key], kind):
             raise CheckpointError(f"{path} is damaged: its {key!r} is missing or wrong; copy it anew")

@@ -13,7 +13,6 @@ Files without JSON are read by the names of their properties.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, takewhile
@@ -313,7 +312,7 @@ def values_of(mesh: Mesh) -> list[VertexValues]:
     [('Prediction', 'labels'), ('Gap error', 'error')]
     """
     data = {key: values for key, values in mesh.vertex_data.items() if values.ndim == 1}
-    found = [_by_name(key, data[key]) for key in sorted(data, key=_in_order(list(data)))]
+    found = [_by_name(key, column) for key, column in data.items()]
     if mesh.vertex_colours is not None:
         found.append(
             VertexValues(name="Colours", kind="colours", values=mesh.vertex_colours[:, :3].copy(), key="rgb")
@@ -321,41 +320,19 @@ def values_of(mesh: Mesh) -> list[VertexValues]:
     return found
 
 
-def _in_order(keys: list[str]) -> Any:
-    """Sort what version 0.1.0 wrote as it showed it; all else stays in the order of the file."""
-    first = ["prediction", "truth", "label", "match", "error", "rank", "probability", "confidence"]
-
-    def place(key: str) -> tuple[int, int]:
-        feature = re.fullmatch(r"feature_(\d+)", key)
-        if feature:
-            return len(first), int(feature[1])
-        return (first.index(key), 0) if key in first else (len(first) + 1, keys.index(key))
-
-    return place
-
-
 def _by_name(key: str, values: NDArray[Any]) -> VertexValues:
-    """Return what a property without description is; version 0.1.0 wrote the names given here."""
+    """Return what a property without description is, by its name and the kind of its numbers."""
     whole = np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
     few = whole and int(values.max(initial=0)) < MOST_CLASSES
     spoken = key.replace("_", " ")
     spoken = spoken[:1].upper() + spoken[1:]
-    if few and key in ("prediction", "truth", "label"):
-        name = "Truth" if key == "truth" else "Prediction"
-        return VertexValues(name=name, kind="labels", values=values, key=key)
     if whole and key == "match":
         return VertexValues(name="Correspondence", kind="places", values=values, key=key)
-    if key in ("probability", "confidence"):
-        return VertexValues(name="Confidence", kind="scalar", values=values, key=key, limits=(0, 1))
-    if key == "rank":
-        name = "First right match, place in the list in % of all"
-        return VertexValues(name=name, kind="error", values=100 * values.astype(np.float64), key=key)
-    if re.fullmatch(r"feature_\d+", key):
-        return VertexValues(name=spoken, kind="field", values=values, key=key)
-    if key == "error":
-        return VertexValues(name="Geodesic error", kind="error", values=values, key=key)
     if few:
-        return VertexValues(name=spoken, kind="labels", values=values, key=key)
+        name = "Prediction" if key == "label" else spoken
+        return VertexValues(name=name, kind="labels", values=values, key=key)
+    if key == "confidence":
+        return VertexValues(name="Confidence", kind="scalar", values=values, key=key, limits=(0, 1))
     kind: Kind = "error" if "error" in key.lower() and not whole else "scalar"
     return VertexValues(name=spoken, kind=kind, values=values, key=key)
 

@@ -77,20 +77,18 @@ def test_renumbering_changes_nothing():
     np.testing.assert_allclose(turned, first[source], atol=1e-6)
 
 
-def test_surfaces_use_it_where_pairs_are_many(monkeypatch):
-    import fieldconv.surface.parts as module
-
-    asked = []
-
-    def note(*arguments, solver):
-        asked.append(solver)
-        return geodesic_discs(*arguments, solver=solver)
-
-    monkeypatch.setattr(module, "geodesic_discs", note)
-    mesh = Mesh(*shapes.icosphere(4))
-    for samples in (50, None):  # 16,000 and 820,000 pairs
-        Surface.from_mesh(mesh, radius=0.2, samples=samples)
-    assert asked == ["local", "front"]
+@pytest.mark.parametrize(("samples", "solver"), [(50, "local"), (None, "front")])  # 16,000 and 820,000 pairs
+def test_surfaces_use_it_where_pairs_are_many(samples, solver):
+    vertices, faces = shapes.icosphere(4)
+    mesh = Mesh(vertices * [1, 1.2, 0.8], faces).normalised()
+    surface = Surface.from_mesh(mesh, radius=0.2, samples=samples)
+    chosen = surface.sample.numpy()
+    found = np.sort(surface.log.abs().numpy())
+    far = {}
+    for one in ("local", "front"):
+        expected = np.sort(geodesic_discs(mesh, 0.2, chosen, chosen, solver=one).distance)
+        far[one] = abs(found - expected).max() if len(found) == len(expected) else np.inf
+    assert far.pop(solver) < 1e-6 < min(far.values())
 
 
 @pytest.mark.parametrize("stretch", [3, 10])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldconv.geometry import Mesh, refined
-from fieldconv.geometry.spectral import map_refinement as refine
+from fieldconv.geometry.spectral.map_refinement import refined_both
 from shapes import icosphere
 
 
@@ -80,15 +80,14 @@ def test_vertices_without_target_take_no_part() -> None:
         refined(mesh, mesh, np.full(len(given), -1))
 
 
-def test_dense_meshes_are_refined_on_coarser_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dense_meshes_are_refined_on_coarser_ones() -> None:
     mesh, rng = lump(4), np.random.default_rng(3)
     other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()
     off = rng.normal(0, 0.03, mesh.vertices.shape)
     given = np.linalg.norm(other.vertices[:, None] + off[:, None] - other.vertices, axis=2).argmin(1)
-    monkeypatch.setattr(refine, "MOST", 800)
-    found, back = refine.refined_both(mesh, other, given, given)
+    found, back = refined_both(mesh, other, given, given, most=800)
     points = np.einsum("nc,ncd->nd", found.weights, other.vertices[other.faces[found.triangle]])
     before = np.linalg.norm(other.vertices[given] - other.vertices, axis=1).mean()
     assert np.linalg.norm(points - other.vertices, axis=1).mean() < 0.5 * before
     assert np.linalg.norm(other.vertices[found.target] - points, axis=1).mean() < 0.02
-    assert np.array_equal(back.target, refined(other, mesh, given).target)
+    assert np.array_equal(back.target, refined(other, mesh, given, most=800).target)

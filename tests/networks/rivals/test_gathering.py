@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -13,12 +10,9 @@ from fieldconv.networks import GatheringConfig, GatheringNet, network_named
 from fieldconv.networks.rivals.gathering import GatheringConv
 from fieldconv.nn import FieldConv
 from fieldconv.testing import assert_equivariant
+from tests.nn.gathered import gathering, with_noisy_frames
 from tests.nn.surfaces import random_field
 from tests.shapes import torus
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
-
-from scatter_gather import gathering, with_noisy_frames
 
 
 def torus_surface() -> Surface:

@@ -95,8 +95,8 @@ def charts(mesh: Mesh) -> Charts:
     return _charts[mesh]
 
 
-def frame_vertices(mesh: Mesh) -> Ints:
-    """Return for each vertex (V,) the other end of its edge at θ = 0, of large meshes without their charts.
+def frame_vertices(mesh: Mesh, *, many: int = MANY) -> Ints:
+    """Return for each vertex (V,) the other end of its edge at θ = 0, without charts from ``many`` faces on.
 
     Where all edges have two faces, it is the next vertex in the first face around.
 
@@ -105,7 +105,7 @@ def frame_vertices(mesh: Mesh) -> Ints:
     >>> frame_vertices(Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])).tolist()
     [1, 2, 3, 0]
     """
-    if len(mesh.faces) < MANY or mesh in _charts or mesh in _first_faces:
+    if len(mesh.faces) < many or mesh in _charts or mesh in _first_faces:
         return charts(mesh).frame_vertex
     faces, count = mesh.faces[_distinct_faces(mesh.faces)], len(mesh.vertices)
     frame = np.arange(count)

@@ -52,6 +52,7 @@ def refined(
     *,
     functions: int = FUNCTIONS,
     nearness: float = NEARNESS,
+    most: int = MOST,
 ) -> Refined:
     """Return a map that is smoother than a given one and close to it.
 
@@ -70,20 +71,22 @@ def refined(
         Number of eigenfunctions k; fewer if a mesh has less than ten vertices for each.
     nearness : float
         Weight of the given place; 0 leaves it out.
+    most : int
+        Vertices that are worked on; of a denser mesh a coarser copy is.
 
     Raises
     ------
     ValueError
         If no vertex of A has a target.
     """
-    return _refined(_Coarse(a), _Coarse(b), np.asarray(target), functions, nearness)
+    return _refined(_Coarse(a, most), _Coarse(b, most), np.asarray(target), functions, nearness)
 
 
 def refined_both(
-    a: Mesh, b: Mesh, there: NDArray[np.integer], back: NDArray[np.integer]
+    a: Mesh, b: Mesh, there: NDArray[np.integer], back: NDArray[np.integer], *, most: int = MOST
 ) -> tuple[Refined, Refined]:
     """Return better maps from A to B and from B to A, as `refined`, in less time than one after the other."""
-    one, two = _Coarse(a), _Coarse(b)
+    one, two = _Coarse(a, most), _Coarse(b, most)
     return (
         _refined(one, two, np.asarray(there), FUNCTIONS, NEARNESS),
         _refined(two, one, np.asarray(back), FUNCTIONS, NEARNESS),
@@ -124,11 +127,11 @@ class _Coarse:
     origin : (V_coarse,) int64, a vertex in the middle of each region.
     """
 
-    def __init__(self, mesh: Mesh) -> None:
+    def __init__(self, mesh: Mesh, most: int) -> None:
         self.given = self.mesh = mesh.normalised()
         self.region = self.origin = np.arange(len(mesh.vertices))
-        if len(mesh.vertices) > MOST:
-            found = coarsened(self.given, MOST)
+        if len(mesh.vertices) > most:
+            found = coarsened(self.given, most)
             self.mesh, self.region, self.origin = found.mesh, found.vertex_map, found.origin
         self._basis: tuple[int, Eigenbasis] | None = None
 

@@ -17,27 +17,27 @@ class _ByChunks(torch.autograd.Function):
     """A few rows at a time; softmax is worked out again on the way back, so only the scores are kept."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, target: Tensor, smoothing: float, chunk: int) -> Tensor:
         ctx.save_for_backward(scores, target)
-        ctx.smoothing = smoothing
-        return torch.cat([_plain(some, right, smoothing) for some, right in _parts(scores, target)])
+        ctx.smoothing, ctx.chunk = smoothing, chunk
+        return torch.cat([_plain(some, right, smoothing) for some, right in _parts(chunk, scores, target)])
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
         """Return the gradient of each row: its softmax minus its target."""
         scores, target = ctx.saved_tensors
         target, gradient = target[:, None], torch.where(target >= 0, gradient, 0)[:, None]
         result = torch.empty_like(scores)
-        for some, factor, out in _parts(scores, gradient, result):
+        for some, factor, out in _parts(ctx.chunk, scores, gradient, result):
             torch.softmax(some, 1, out=out).sub_(ctx.smoothing / scores.shape[1]).mul_(factor)
         result.scatter_add_(1, target.clamp(min=0), ((ctx.smoothing - 1) * gradient).to(result.dtype))
-        return result, None, None
+        return result, None, None, None
 
 
-def _parts(scores: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
+def _parts(chunk: int, scores: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """A few rows of each."""
-    rows = max(CHUNK // scores.shape[1], 1)
+    rows = max(chunk // scores.shape[1], 1)
     return zip(*(torch.split(tensor, rows) for tensor in (scores, *others)), strict=True)
 
 
@@ -47,7 +47,7 @@ def _plain(scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
     )
 
 
-def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0) -> Tensor:
+def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0, chunk: int = CHUNK) -> Tensor:
     """Return the cross entropy of each row, 0 where the target is −1.
 
     As torch's, but on the CPU with a large table of scores: of that size, it makes only the gradient.
@@ -59,6 +59,8 @@ def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0) -> 
         The right class of each row, or −1 where it is not known.
     smoothing : float
         Share of the target that is spread over all classes.
+    chunk : int
+        Size of a table that counts as large, and of the parts in which it is worked on.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0) -> 
     >>> cross_entropy(torch.zeros(2, 4), torch.tensor([3, -1])).exp()
     tensor([4., 1.])
     """
-    if scores.device.type == "cpu" and scores.numel() > CHUNK:
-        losses: Tensor = _ByChunks.apply(scores, target, smoothing)  # type: ignore[no-untyped-call]
+    if scores.device.type == "cpu" and scores.numel() > chunk:
+        losses: Tensor = _ByChunks.apply(scores, target, smoothing, chunk)  # type: ignore[no-untyped-call]
         return losses
     return _plain(scores, target, smoothing)

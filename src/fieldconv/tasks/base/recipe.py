@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
-from fieldconv._checked import check_choices, checked, field_types
+from fieldconv._checked import check_choices, checked
 
 Optimiser = Literal["adam", "adamw"]
 Schedule = Literal["constant", "one_cycle", "steps"]
 Own = TypeVar("Own", bound="TrainingConfig")
-
-_OF_MATCHING = {"positives", "margin", "soft_negatives"}  # version 0.1.0 wrote them for every task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +123,7 @@ class TrainingConfig:
     @classmethod
     def from_dict(cls: type[Own], values: Mapping[str, Any]) -> Own:
         """Build from `to_dict`'s output, or from a JSON or YAML file's content."""
-        of_others = _OF_MATCHING - set(field_types(cls))
-        return cls(**checked(cls, {key: value for key, value in values.items() if key not in of_others}))
+        return cls(**checked(cls, dict(values)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

@@ -49,6 +49,12 @@ def test_snippets_run(page: str, tmp_path: Path) -> None:
         assert "mean_error" in shown
 
 
+def test_a_simple_task_is_few_lines() -> None:
+    tasks = [code for code in snippets("docs/extending.md") if "(Task)" in code or "(PairTask)" in code]
+    assert len(tasks) == 2
+    assert all(len(code.splitlines()) <= 34 for code in tasks)
+
+
 @pytest.mark.parametrize("page", sorted(NOT_RUN))
 def test_snippets_that_need_files_name_what_there_is(page: str) -> None:
     """They cannot run here; but they parse, and every name of the package in them exists."""

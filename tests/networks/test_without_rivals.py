@@ -14,6 +14,7 @@ import pytest
 import fieldconv
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 TRAINING = [
     "train",
     "segmentation",
@@ -30,13 +31,25 @@ TRAINING = [
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package without them, beside the tests of layers and tasks."""
+    """The package without them, and the tests of layers and tasks: links, so that kernels stay compiled."""
     folder = tmp_path_factory.mktemp("copy")
-    left_out = shutil.ignore_patterns("rivals")
-    shutil.copytree(Path(fieldconv.__file__).parent, folder / "src" / "fieldconv", ignore=left_out)
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=left_out)
+    link_tree(Path(fieldconv.__file__).parent, folder / "src" / "fieldconv")
+    for name in ("tests", "benchmarks"):
+        link_tree(ROOT / name, folder / name)
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
+
+
+def link_tree(source: Path, target: Path) -> None:
+    target.mkdir(parents=True)
+    (source / "__pycache__").mkdir(exist_ok=True)  # where numba keeps what it has compiled
+    for entry in source.iterdir():
+        if entry.is_dir() and entry.name == "rivals":
+            continue
+        if entry.is_dir() and entry.name != "__pycache__":
+            link_tree(entry, target / entry.name)
+        else:
+            (target / entry.name).symlink_to(entry)
 
 
 def run(copy: Path, *words: str) -> str:

@@ -32,7 +32,8 @@ def test_every_value_has_a_source(network: str) -> None:
 
 def test_options_beat_the_file_and_the_file_beats_the_preset(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
-    path.write_text("preset: quick\ntraining: {epochs: 5, clip: 2.0}\nnetwork: {radius: 0.3}\n")
+    text = "preset: quick\ntraining: {epochs: 5, clip: 2.0}\nnetwork: {radius: 0.3}\n"
+    path.write_text(text, encoding="utf-8")
     settings = RunSettings.assemble("segmentation", file=path, changes={"epochs": 3})
     training, sources = settings.training, settings.sources
     assert (settings.preset, training.epochs, training.clip, training.average) == ("quick", 3, 2.0, 0.99)
@@ -47,7 +48,7 @@ def test_options_beat_the_file_and_the_file_beats_the_preset(tmp_path: Path) -> 
 
 def test_a_file_for_another_network_says_nothing_of_this_one(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
-    path.write_text("network_name: hsn\nnetwork: {width: 5}\n")
+    path.write_text("network_name: hsn\nnetwork: {width: 5}\n", encoding="utf-8")
     assert RunSettings.assemble("segmentation", file=path).network.width == 5  # type: ignore[attr-defined]
     other = RunSettings.assemble("segmentation", file=path, network="fcnet")
     assert other.network.width == 48  # type: ignore[attr-defined]

@@ -92,6 +92,7 @@ def field_convolve(
     --------
     One vertex that is its own only neighbour, with weight 1.
 
+    >>> import torch
     >>> from types import SimpleNamespace
     >>> one = torch.ones(1)
     >>> dot = SimpleNamespace(edge_index=torch.zeros(2, 1, dtype=torch.int64), log=0j * one,

@@ -57,6 +57,7 @@ def lift(x: Tensor, band_limit: int, *, backend: Backend = "auto") -> Tensor:
 
     Examples
     --------
+    >>> import torch
     >>> lift(torch.tensor([[2j]]), band_limit=1).flatten().tolist()
     [(-2+0j), 2j, (2+0j)]
     """

@@ -24,6 +24,7 @@ Operation = Callable[..., Any]
 Backward = Callable[..., Sequence[Tensor | None]]
 
 _library = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
+_operations: dict[str, Operation] = {}
 
 
 def register(schema: str, compute: Operation, fake: Operation) -> Operation:
@@ -39,11 +40,13 @@ def register(schema: str, compute: Operation, fake: Operation) -> Operation:
         Returns empty tensors of the shapes and types of the results.
     """
     name = schema.partition("(")[0]
+    if name in _operations:  # a module may be run again, by importlib.reload or a test runner
+        return _operations[name]
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))  # type: ignore[no-untyped-call]
     _library.impl(name, compute, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=_library)
-    operation: Operation = getattr(getattr(torch.ops, NAMESPACE), name).default
-    return operation
+    _operations[name] = getattr(getattr(torch.ops, NAMESPACE), name).default
+    return _operations[name]
 
 
 def either(compiled: Operation, portable: Operation, *, geometry: int | None = None) -> Operation:

@@ -19,7 +19,7 @@ ROOT = Path(fieldconv.__file__).parent
 
 ROOMS = (
     ("_process", "_checked", "_duration"),
-    ("_compiled", "_io", "_lazy", "_memory", "_presets", "_registry"),
+    ("_compiled", "_io", "_lazy", "_memory", "_presets", "_progress", "_registry"),
     ("geometry",),  # shapes to numbers
     ("labels",),  # meshes and targets on disk
     ("surface",),  # what a network sees of a shape
@@ -52,7 +52,7 @@ NARROW = {
     "runs": {"_io", "_lazy", "tasks"},
     "viz": {"_compiled", "_io", "_lazy", "_process", "_duration", "geometry", "tasks", "runs"},
     "nn": {"ops", "surface"},
-    "labels": {"_compiled", "_io", "_lazy", "_duration", "geometry"},
+    "labels": {"_compiled", "_io", "_lazy", "geometry"},
 }
 # Who may not know whom.
 STRANGERS = [("datasets", "networks"), ("labels", "surface")]

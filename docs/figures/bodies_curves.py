@@ -7,7 +7,8 @@ benchmarks/results/bodies/measured.json.
 import json
 from pathlib import Path
 
-from fieldconv.viz.figures import PAGE, lines, save_figure
+from fieldconv.viz.figures import lines
+from fieldconv.viz.plot import PAGE
 
 HERE = Path(__file__)
 RESULTS = HERE.parents[2] / "benchmarks" / "results" / "bodies" / "measured.json"
@@ -27,10 +28,10 @@ def main() -> None:
     for name, (data, kind) in SHOWN.items():
         share = measured[data]["curves"][kind]
         curves[name] = ([0.5 * k for k in range(len(share))], share)
-    figure = lines(
+    plot = lines(
         curves, x="geodesic error × 100, at unit area", y="share of points", percent=True, width=PAGE * 0.8
     )
-    save_figure(figure, HERE.with_suffix(""))[1].unlink()
+    plot.save(HERE.with_suffix(""))[1].unlink()
 
 
 if __name__ == "__main__":

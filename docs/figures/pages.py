@@ -19,7 +19,7 @@ from fieldconv.viz import view
 
 HERE = Path(__file__).parent
 SPECIES = ("biped", "quadruped", "bird")
-SETTLED = "document.readyState === 'complete' && fieldconv.ready && (window.fieldconvPlots?.ready ?? true)"
+SETTLED = "document.readyState === 'complete' && fieldconv.ready"
 
 
 def main(demo: Path) -> None:

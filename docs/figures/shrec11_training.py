@@ -8,7 +8,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from fieldconv.viz.figures import PAGE, lines, save_figure
+from fieldconv.viz.figures import lines
+from fieldconv.viz.plot import PAGE
 
 TABLE = Path(__file__).with_suffix(".csv")
 
@@ -34,8 +35,8 @@ def main() -> None:
         for row in csv.DictReader(file):
             curves[row["run"]][0].append(float(row["epoch"]))
             curves[row["run"]][1].append(float(row["accuracy"]))
-    figure = lines(curves, x="epoch", y="training accuracy", percent=True, width=PAGE * 0.8)
-    save_figure(figure, TABLE.with_suffix(""))[1].unlink()
+    plot = lines(curves, x="epoch", y="training accuracy", percent=True, width=PAGE * 0.8)
+    plot.save(TABLE.with_suffix(""))[1].unlink()
 
 
 if __name__ == "__main__":

@@ -17,12 +17,11 @@ import fieldconv as fc
 from fieldconv.cli import main
 from fieldconv.runs import Compared, Run
 from fieldconv.tasks import Evaluation
-from fieldconv.training.comparison.compare_networks import Comparison
+from fieldconv.training.comparison.compare_networks import Comparison, announcement
 from fieldconv.training.comparison.plan import plan_runs, with_epochs
-from fieldconv.training.comparison.progress import ComparisonProgress
 from fieldconv.training.comparison.results import differences_of
 from fieldconv.training.comparison.significance import holm, paired_test
-from fieldconv.viz.comparison_page import write_curves, write_training
+from fieldconv.viz.report_page import write_group_figures
 
 SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}
 NETWORKS = ["pointnet2", "diffusionnet"]
@@ -284,16 +283,13 @@ def test_command_says_what_it_does_and_what_it_found(
     assert str(found.page) in shown.out
 
 
-def test_progress_counts_expected_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_announced_with_the_expected_time() -> None:
     runs = plan_runs("segmentation", ["fcnet"], seeds=2, changes={"epochs": 3})
-    with ComparisonProgress(2) as progress:
-        progress.expect(2 * 3 * 10.0)
-        assert progress.begin(1, runs[0]) == 0
-        progress.reached(30.0)
-        assert progress.begin(2, runs[1]) == 30
-    assert capsys.readouterr().err.splitlines() == [
-        "run 1/2: fcnet, seed 0, 3 epochs; about 1 min 0 s left in all",
-        "run 2/2: fcnet, seed 1, 3 epochs; about 30 s left in all",
+    assert [
+        announcement(f"run {k}/2", run, left) for k, run, left in zip((1, 2), runs, (60, 30), strict=True)
+    ] == [
+        "run 1/2, 3 epochs; about 1 min 0 s left in all",
+        "run 2/2, 3 epochs; about 30 s left in all",
     ]
 
 
@@ -376,7 +372,7 @@ def test_curves_of_all_networks_are_in_one_plot(tmp_path: Path) -> None:
     at = np.linspace(0, 1, 5)
     np.testing.assert_allclose(curve[:, 1], (at + at**2) / 2)
     np.testing.assert_allclose(curve[:, 2], np.abs(at - at**2) / np.sqrt(2))
-    assert [path.name for path in write_curves(networks, tmp_path)] == ["curves.png", "curves.pdf"]
+    assert [path.name for path in write_group_figures(networks, tmp_path)] == ["curves.png", "curves.pdf"]
     assert list(networks[0].baselines()) == ["HKS"]
 
 
@@ -402,9 +398,15 @@ def test_differences_do_not_depend_on_the_order_of_shapes() -> None:
 
 def test_training_is_drawn_over_epochs(tmp_path: Path) -> None:
     network = made_up("fcnet", {1: [1.0], 2: [0.5]})
-    assert write_training([network], tmp_path) == []
+    no_logs = write_group_figures([network], tmp_path)
+    assert not [path for path in no_logs if path.name.startswith("training")]
     for seed, run in network.runs.items():
         run.history.update(epoch=np.arange(1.0, 4.0), score=np.array([0.1, 0.2, 0.4]) * seed)
     np.testing.assert_allclose(network.over_epochs("score")[:, 1], [0.15, 0.3, 0.6])
     np.testing.assert_allclose(network.over_epochs("score")[:, 2], np.array([0.1, 0.2, 0.4]) / np.sqrt(2))
-    assert [path.name for path in write_training([network], tmp_path)] == ["training.png", "training.pdf"]
+    assert [path.name for path in write_group_figures([network], tmp_path)] == [
+        "training_score.png",
+        "training_score.pdf",
+        "curves.png",
+        "curves.pdf",
+    ]

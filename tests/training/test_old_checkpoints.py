@@ -51,7 +51,7 @@ def test_their_settings_are_read(task: str) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_their_reports_are_drawn(task: str, tmp_path: Path) -> None:
-    page = write_report(OLD / task, tmp_path / "report.html").read_text(encoding="utf-8")
+    page = write_report([OLD / task], tmp_path / "report.html").read_text(encoding="utf-8")
     assert task.capitalize() in page
     assert "learning_rate" in page
     stored = json.loads((OLD / task / "evaluation" / "metrics.json").read_text(encoding="utf-8"))

@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +12,41 @@ import numpy as np
 import pytest
 
 from fieldconv.runs import RunError, read_run
-from fieldconv.viz import compare, page, write_report
+from fieldconv.viz import compare, write_report
 from fieldconv.viz.report_page import write_figures
 from viz.browser import Browser
 from viz.runs import BENCHMARK, PARTS, TASKS, write_run
 from viz.test_viewer import LOADS, NASTY, Tags
 
-READY = (
-    "window.fieldconvPlots && fieldconvPlots.ready && "
-    "(!document.querySelector('[data-fieldconv]') || window.fieldconv && fieldconv.ready)"
-)
+READY = "!document.querySelector('[data-fieldconv]') || window.fieldconv && fieldconv.ready"
 
 
 def own_text(path: Path) -> str:
-    """The page without Plotly's own code and without packed numbers."""
-    html = path.read_text(encoding="utf-8").replace(page._plotly(), "")
+    """The page without packed numbers, and without what plots refer to within themselves."""
+    html = path.read_text(encoding="utf-8")
+    html = re.sub(r'(xlink:href="|url\()#\w+', "", html)
+    html = re.sub(r'xlink:href="data:image/png;base64,[A-Za-z0-9+/= ]*"', "", html)
     return re.sub(r'"data":"[A-Za-z0-9+/=]*"', '"data":""', html)
 
 
-def plots_of(path: Path) -> list[dict[str, Any]]:
-    """What Plotly is given to draw."""
-    blocks = [json.loads(block) for block in Tags(own_text(path)).data]
-    return [block for block in blocks if "layout" in block]
+@dataclass
+class Drawn:
+    """A plot of a page: what it shows in words, its legend, its texts for the pointer, and its SVG."""
+
+    label: str
+    keys: list[str]
+    tips: list[str]
+    svg: str
+
+
+def plots_of(path: Path) -> list[Drawn]:
+    found = []
+    for html in path.read_text(encoding="utf-8").split('<div class="plot"')[1:]:
+        html = html[: html.rindex("</svg>")]
+        [label] = re.findall(r'aria-label="([^"]*)"', html)
+        keys, tips = (re.findall(what, html) for what in (r"([^>]*)</span>", r'data-tip="([^"]*)"'))
+        found.append(Drawn(unescape(label), list(map(unescape, keys)), list(map(unescape, tips)), html))
+    return found
 
 
 EXPECTED = {
@@ -94,9 +109,12 @@ def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -
     content["description"]["metrics"]["accuracy"] = {"better": better}
     content["metrics"]["accuracy"] = 0.928  # between the two published ones
     path.write_text(json.dumps(content), encoding="utf-8")
-    [ranking] = [p for p in plots_of(write_report(run)) if "This run" in p["data"][0].get("y", ())]
+    [ranking] = [p for p in plots_of(write_report(run)) if "This run" in p.label]
     order = [BENCHMARK["results"][0][0], "This run", BENCHMARK["results"][1][0]]
-    assert ranking["data"][0]["y"] == (order if better == "more" else order[::-1])
+    order = order if better == "more" else order[::-1]
+    assert [tip.split(":")[0] for tip in ranking.tips] == order
+    places = [ranking.svg.index(f">{name}</text>") for name in order]
+    assert places == sorted(places)
 
 
 def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -> None:
@@ -109,24 +127,38 @@ def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -
 
 def test_training_plots_are_sorted_by_kind(tmp_path: Path) -> None:
     plots = plots_of(write_report(write_run(tmp_path / "run", "regression")))
-    drawn = {
-        p["layout"]["yaxis"]["title"]["text"]: [trace["name"] for trace in p["data"]]
-        for p in plots
-        if p["layout"]["xaxis"]["title"]["text"] == "epoch"
-    }
-    assert drawn == {"loss": ["loss"], "score": ["training score", "validation RMSE in mm"]}
-    steps = {p["layout"]["xaxis"]["dtick"] for p in plots if "dtick" in p["layout"]["xaxis"]}
-    assert steps == {2}  # whole epochs
+    drawn = {p.label.split(" over epoch: ")[0]: p for p in plots if " over epoch: " in p.label}
+    assert list(drawn) == ["loss", "score"]
+    assert re.findall(r"([a-zA-Z ]+?) from", drawn["loss"].label) == [" loss"]
+    assert drawn["score"].keys == ["training score", "validation RMSE in mm"]
+    for plot in drawn.values():
+        assert [tip.split("\n")[0] for tip in plot.tips] == [f"epoch {k}" for k in range(1, 13)]
 
 
 def test_comparison_overlays_runs_and_says_what_differs(tmp_path: Path) -> None:
-    runs = [write_run(tmp_path / part / "run", "matching", seed=k) for k, part in enumerate(("one", "two"))]
+    runs = [
+        write_run(tmp_path / part / "run", "matching", seed=k, epochs=5 + k)
+        for k, part in enumerate(("one", "two"))
+    ]
     path = compare(runs, tmp_path / "compare.html")
     html = own_text(path)
-    [curves] = [p for p in plots_of(path) if p["layout"]["yaxis"]["title"]["text"] == "precision"]
-    assert [trace["name"] for trace in curves["data"]] == ["one/run", "two/run", "HKS"]
-    assert "These runs have the same settings but for their seed." in html
+    [curves] = [p for p in plots_of(path) if p.label.startswith("precision over recall")]
+    assert curves.keys == ["one/run", "two/run", "HKS"]
+    assert "training.epochs" in html[html.index("Settings that differ") :]
     assert LOADS.findall(html) == []
+
+
+def test_curves_of_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / part / "run", "matching", seed=k) for k, part in enumerate(("one", "two"))]
+    path = compare(runs, tmp_path / "compare.html")
+    [curves] = [p for p in plots_of(path) if p.label.startswith("precision over recall")]
+    assert curves.keys == ["one/run and 1 other seed", "HKS"]
+    heights = np.mean([read_run(run).curves["FCNet"][:, 1] for run in runs], axis=0)
+    shown = [float(re.findall(r"other seed: (\S+)", tip)[0]) for tip in curves.tips]
+    np.testing.assert_allclose(shown, heights, rtol=1e-3, atol=1e-6)
+    [loss] = [p for p in plots_of(path) if p.label.startswith("loss over epoch")]
+    assert loss.keys == ["one/run", "two/run"]  # each run, in the colour of its group
+    assert "These runs have the same settings but for their seed." in own_text(path)
 
 
 def test_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
@@ -202,17 +234,19 @@ def test_guessing_stands_beside_accuracy(tmp_path: Path) -> None:
     assert "always “hand”: 80.0 %" in text
     assert "Guessing (always answering “hand”) does at least as well: 80.0 %." in text
     assert "Not tested, because no test shape has them: lower arm, upper arm, torso" in text
-    [matrix] = [p for p in plots_of(run / "report.html") if p["data"][0]["type"] == "heatmap"]
-    assert matrix["data"][0]["y"] == ["head", "hand"]  # no row for what was never tested
+    [matrix] = [p for p in plots_of(run / "report.html") if p.label.startswith("confusion matrix")]
+    rows = {tip.split("\n")[0] for tip in matrix.tips}
+    assert rows == {"true head", "true hand"}  # no row for what was never tested
+    assert matrix.svg.count("</text>") == 2 + 2 + 2 + 3  # names, titles of the axes, shares
 
 
 def test_untested_parts_have_no_bar(tmp_path: Path) -> None:
     """A part that is predicted but never true has an intersection over union of 0, which says nothing."""
     run = write_run(tmp_path / "run", "segmentation")
     change(run, tables={"confusion": [[0, 0], [2, 8]], "iou": [0.0, 0.8]})
-    [bars] = [p for p in plots_of(write_report(run)) if p["data"][0]["type"] == "bar"]
-    assert bars["data"][0]["y"] == ["hand"]
-    assert bars["data"][0]["marker"]["color"] == ["rgb(230,159,0)"]  # the second colour, as on the shapes
+    [bars] = [p for p in plots_of(write_report(run)) if p.label.startswith("intersection over union")]
+    assert bars.tips == ["hand: 80.0 %"]
+    assert re.findall("fill: (#[0-9a-f]{6})", bars.svg) == ["#e69f00"]  # the second colour, as on the shapes
 
 
 @pytest.mark.parametrize(("baseline", "said"), [(0.4, True), (0.1, False)])
@@ -246,9 +280,28 @@ def test_report_in_a_browser(browser: Browser, tmp_path: Path, width: int) -> No
     assert browser.errors == []
     assert browser.requests == [(run / "report.html").as_uri()]
     assert browser.run("document.documentElement.scrollWidth") <= width
-    assert browser.run("document.querySelectorAll('.plot .main-svg').length") >= 5
+    assert browser.run("document.querySelectorAll('.plot > svg').length") >= 5
+    letters = (
+        "Math.min(...[...document.querySelectorAll('.plot text')].map(t => t.getBoundingClientRect().height))"
+    )
+    assert browser.run(letters) >= 7
     assert browser.run("fieldconv.viewers[0].views.length") == 4
     assert browser.run("document.querySelector('.fc-title').textContent") == f"{NASTY} 0"
+
+
+def test_values_are_shown_under_the_pointer(browser: Browser, tmp_path: Path) -> None:
+    browser.open(write_report(write_run(tmp_path / "run", "segmentation")), ready=READY)
+    loss = read_run(tmp_path / "run").history["loss"]
+    shown = "document.getElementById('tip').checkVisibility() && document.getElementById('tip').textContent"
+    assert browser.run(shown) is False
+    fourth = browser.centre("[aria-label^='loss'] .spot:nth-of-type(4)")
+    browser.settle()  # scrolling there would hide what the pointer shows
+    browser.hover(*fourth)
+    assert browser.run(shown) == f"epoch 4\nloss: {loss[3]:.4g}"
+    place = "(r => [r.left >= 0, r.right <= innerWidth, r.bottom <= innerHeight])"
+    assert browser.run(f"{place}(document.getElementById('tip').getBoundingClientRect())") == [True] * 3
+    browser.hover(*browser.centre("h1"))
+    assert browser.run(shown) is False
 
 
 def test_report_on_paper(browser: Browser, tmp_path: Path) -> None:
@@ -257,15 +310,19 @@ def test_report_on_paper(browser: Browser, tmp_path: Path) -> None:
     browser.click(".fc-theme")
     state = (
         "[document.querySelectorAll('details[open]').length, document.documentElement.dataset.theme,"
-        "Math.max(...[...document.querySelectorAll('.plot .main-svg')].map(e => e.clientWidth))]"
+        "Math.max(...[...document.querySelectorAll('.plot > svg')].map(e => e.clientWidth))]"
     )
     closed, theme, wide = browser.run(state)
     assert (closed, theme) == (0, "dark")
+    browser.size(650, 900)  # pixels across a sheet of A4 without margins
+    browser.call("Emulation.setEmulatedMedia", media="print")
     browser.run("window.dispatchEvent(new Event('beforeprint'))")
     browser.settle()
     opened, theme, narrow = browser.run(state)
     assert (opened, theme) == (2, "light")
-    assert narrow <= 650 < wide
+    assert narrow <= 650
+    browser.call("Emulation.setEmulatedMedia", media="")
+    browser.size(1400, 900)
     browser.run("window.dispatchEvent(new Event('afterprint'))")
     browser.settle()
     assert browser.run(state) == [0, "dark", wide]
@@ -273,3 +330,22 @@ def test_report_on_paper(browser: Browser, tmp_path: Path) -> None:
     assert pdf[:4] == b"%PDF"
     assert 3 <= pdf.count(b"/Type /Page\n") <= 9
     assert browser.errors == []
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_pages_are_small(task: str, tmp_path: Path) -> None:
+    """Well under 1 MB besides the shapes, whose numbers are packed."""
+    page = own_text(write_report(write_run(tmp_path / "run", task, epochs=200)))
+    assert len(page.encode()) < 400_000
+
+
+def test_one_function_writes_the_page_of_one_run_and_of_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [write_run(tmp_path / f"run{k}", "segmentation", seed=k) for k in range(2)]
+    monkeypatch.chdir(tmp_path)
+    page = write_report(runs)
+    assert page.resolve() == tmp_path / "compare.html"
+    assert own_text(page) == own_text(compare(runs, tmp_path / "b.html"))
+    alone, listed = (own_text(path) for path in (write_report(runs[0]), write_report(runs[:1], "a.html")))
+    assert re.sub(r"fieldconv-\d+", "", alone) == re.sub(r"fieldconv-\d+", "", listed)

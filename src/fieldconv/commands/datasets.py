@@ -31,8 +31,8 @@ def make_command(
         difficulty: Level of difficulty: clean, posed, noise, uneven, holes, cut, missing, hard …
         seed: Another seed gives another dataset.
     """
+    from fieldconv._progress import progress_bar
     from fieldconv.datasets.make import make_folder
-    from fieldconv.labels.parallel import progress_bar
 
     make_folder(
         out,
@@ -62,8 +62,8 @@ def check_command(folder: Path, /, task: str | None = None) -> int:
     from rich.console import Console
     from rich.table import Table
 
+    from fieldconv._progress import progress_bar
     from fieldconv.datasets.folder_check import check_folder
-    from fieldconv.labels.parallel import progress_bar
 
     report = check_folder(folder, task=task, watch=progress_bar("Reading"))
     console = Console(highlight=False)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -19,7 +19,6 @@ from typing import Any
 
 from fieldconv.commands.arguments import Arguments
 from fieldconv.geometry.mesh.files import meshes_below
-from fieldconv.labels.parallel import Lines
 from fieldconv.surface.settings import SurfaceSettings
 
 Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
@@ -63,9 +62,7 @@ def precompute_command(
         shard: Only this part of the meshes, such as 3/16 for the third of sixteen; for arrays of jobs.
         dask: Address of a Dask scheduler, whose workers do the work; needs `pip install fieldconv[cluster]`.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+    from fieldconv._progress import Progress
     from fieldconv.networks import network_named
     from fieldconv.surface.cache import SurfaceCache, default_folder
     from fieldconv.tasks import task_named
@@ -87,29 +84,15 @@ def precompute_command(
     jobs = [(path.absolute(), settings, where, network) for path in paths]
     skipped, problems = 0, []
     began = time.perf_counter()
-    columns = (
-        TextColumn("preparing"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
     outcomes = _by_dask(jobs, dask) if dask is not None else _by_processes(jobs, workers)
-    lines = Lines("Preparing meshes", len(jobs))
-    console = Console(stderr=True)
-    progress = Progress(*columns, console=console, disable=not console.is_terminal)
     try:
-        # Some versions of rich end even a disabled bar with a blank line.
-        with closing(outcomes), nullcontext() if progress.disable else progress:
-            bar = progress.add_task("", total=len(jobs), rate="")
+        with closing(outcomes), Progress("Preparing meshes", len(jobs)) as progress:
             for number, (fresh, problem) in enumerate(outcomes, start=1):
                 skipped += not fresh and not problem
                 if problem:
                     problems.append(problem)
                 rate = number / (time.perf_counter() - began)
-                progress.update(bar, advance=1, rate=f"{rate:.1f} meshes/s")
-                if progress.disable:
-                    lines.step()
+                progress.step(note=f"{rate:.1f} meshes/s")
     except KeyboardInterrupt:
         print("\nfieldconv: stopped. What was finished is kept; the same line goes on.", file=sys.stderr)
         return 130

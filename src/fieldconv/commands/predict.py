@@ -50,10 +50,10 @@ def predict_command(
     """
     from fieldconv import keep_freed_memory
     from fieldconv._io import write_csv, write_json
+    from fieldconv._progress import track
     from fieldconv.surface.views import check_rotations
     from fieldconv.training.apply import distinct, predict, task_of
     from fieldconv.training.checkpoint import load
-    from fieldconv.training.run_progress import follow
 
     keep_freed_memory()
     paths = mesh_paths(meshes)
@@ -66,7 +66,7 @@ def predict_command(
     rows: list[dict[str, Any]] = []
     told: list[dict[str, Any]] = []
     notes, problems = [], []
-    for path, name in follow(list(zip(paths, names, strict=True)), "Predicting"):
+    for path, name in track(list(zip(paths, names, strict=True)), "Predicting"):
         try:
             found = predict(
                 model,

@@ -23,13 +23,10 @@ def report_command(
         figures: Folder to write the plots to as well, as PNG and PDF for print, and for a single run
             pictures of its worst and best test shapes. docs/reproducing.md lists the figures of the paper.
     """
-    from fieldconv.training.evidence import compare, write_figures, write_report
+    from fieldconv.training.evidence import write_figures, write_report
 
     check_place(out)
-    if len(runs) == 1:
-        print(f"Wrote {write_report(runs[0], out)}")
-    else:
-        print(f"Wrote {compare(runs, out or Path('compare.html'))}")
+    print(f"Wrote {write_report(runs, out)}")
     if figures is not None:
         for path in write_figures(runs, figures):
             print(f"Wrote {path}")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fieldconv._io import atomic_path, write_text
+from fieldconv._progress import track
 from fieldconv.datasets.packed import (
     FORMAT,
     INDEX,
@@ -21,7 +22,6 @@ from fieldconv.datasets.packed import (
     sample_tensors,
 )
 from fieldconv.datasets.surface_dataset import SurfaceDataset
-from fieldconv.labels.parallel import followed
 from fieldconv.surface.cache import write_entry
 from fieldconv.surface.parts import further_row_numbers, parts_of
 from fieldconv.surface.surface import settings_of
@@ -69,7 +69,7 @@ class Packer:
         place_of = {number: place for place, number in enumerate(used)}
         with _Files(self.folder, part, self.size) as files:
             items = []
-            for number in followed(used, f"Packing {part}", total=len(used)):
+            for number in track(used, f"Packing {part}", total=len(used)):
                 item = data.item(number)
                 surface = files.add(f"{part}/{item.name}/surface", surface_tensors(data, number))
                 mesh = files.add(f"{part}/{item.name}/mesh", sample_tensors(item.read()))
@@ -96,7 +96,7 @@ class Packer:
         copies: SurfaceDataset = getattr(data, kind)(seed, strength)
         with _Files(self.folder, part, self.size) as files:
             items = []
-            for number in followed(copies.shapes(), f"Packing {part}", total=len(copies)):
+            for number in track(copies.shapes(), f"Packing {part}", total=len(copies)):
                 name = copies.item(number).name
                 place = files.add(f"{part}/{name}/surface", surface_tensors(copies, number))
                 items.append([name, "", place])

@@ -15,13 +15,14 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from fieldconv._progress import progress_bar
 from fieldconv.datasets.copies import damage_version, damaged_truth, read_damaged, read_reshaped
 from fieldconv.datasets.fingerprint import fingerprint
 from fieldconv.datasets.matches import BALL, Matches, find_matches, near_samples
 from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import NOTHING_KNOWN, Collection, Item, Pair, Sample
-from fieldconv.labels.parallel import Watch, progress_bar, run_all
+from fieldconv.labels.parallel import Watch, run_all
 from fieldconv.surface.cache import SurfaceCache, mesh_digest
 from fieldconv.surface.parts import parts_of
 from fieldconv.surface.settings import SurfaceSettings

@@ -1,74 +1,18 @@
-"""Do the same with every mesh of a dataset: in threads, with a progress bar, noting all that goes wrong."""
+"""Do the same with every mesh of a dataset, in threads, noting all that goes wrong."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import track
-
 from fieldconv._compiled import num_threads
-from fieldconv._duration import duration
 from fieldconv.geometry.mesh.mesh import MeshError
 from fieldconv.labels.errors import DatasetError
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-Watch = Callable[[Sequence[Any]], Iterable[Any]]
-EVERY = 10.0  # seconds between two lines
-
-
-def progress_bar(what: str) -> Watch:
-    """Return what shows a progress bar over a list; where there is no terminal, a line every ten seconds."""
-
-    def watch(jobs: Sequence[Any]) -> Iterable[Any]:
-        return followed(jobs, what, total=len(jobs))
-
-    return watch
-
-
-def followed(things: Iterable[Any], what: str, *, total: int | None = None) -> Iterator[Any]:
-    """Yield the same things and show how far they are: a bar in a terminal, else a line every ten seconds."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        yield from track(things, what, total, console=console, transient=True)
-        return
-    lines = Lines(what, total)
-    for thing in things:
-        yield thing
-        lines.step()
-
-
-class Lines:
-    """How far a long call is, where there is no terminal: a line on standard error every ten seconds.
-
-    Parameters
-    ----------
-    what : str
-    total : int, optional
-        Number of steps.
-    """
-
-    def __init__(self, what: str, total: int | None = None) -> None:
-        self.what, self.total, self.done = what, total, 0
-        self.began = self.last = time.monotonic()
-
-    def step(self, count: int = 1) -> None:
-        """Count some steps as done."""
-        self.done += count
-        now = time.monotonic()
-        if now - self.last < EVERY:
-            return
-        self.last = now
-        text = f"{self.what}: {self.done:,}"
-        if self.total:
-            left = (now - self.began) / self.done * (self.total - self.done)
-            text += f" of {self.total:,}, about {duration(left)} left"
-        print(text, file=sys.stderr, flush=True)
+Watch = Callable[[Sequence[Any]], Iterable[Any]]  # goes through a list and shows how far it is
 
 
 def run_all(

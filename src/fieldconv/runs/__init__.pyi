@@ -1,5 +1,7 @@
 from fieldconv.runs.compared import Compared as Compared
 from fieldconv.runs.compared import Difference as Difference
+from fieldconv.runs.groups import RunGroup as RunGroup
+from fieldconv.runs.groups import group_by_seed as group_by_seed
 from fieldconv.runs.reading import read_run as read_run
 from fieldconv.runs.run import Benchmark as Benchmark
 from fieldconv.runs.run import Run as Run

@@ -1,21 +1,18 @@
-"""Runs of one network with several seeds, and how two networks differ."""
+"""Networks in a comparison: what they reached and cost, and how two of them differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fieldconv.runs.run import Run, epochs_of
+from fieldconv.runs.groups import RunGroup
+from fieldconv.runs.run import epochs_of
 from fieldconv.tasks.base.metric import Metric
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(RunGroup):
     """A network in a comparison: what it reached with each seed, and what it costs.
 
     Attributes
@@ -30,8 +27,6 @@ class Compared:
         Bytes that a training step needs.
     """
 
-    name: str
-    runs: Mapping[int, Run]
     parameters: int
     preparation: float
     step: float
@@ -40,23 +35,20 @@ class Compared:
     @property
     def metric(self) -> Metric:
         """The main number."""
-        run = next(iter(self.runs.values()))
-        return run.metric(next(iter(run.metrics)))
+        return self.first.metric(next(iter(self.first.metrics)))
 
-    def values(self, key: str) -> Floats:
-        """Return a number of each run."""
-        return np.array([run.metrics[key] for run in self.runs.values() if key in run.metrics])
-
-    def mean(self, key: str) -> float:
-        """Return the mean of a number over seeds."""
-        return float(np.mean(self.values(key)))
-
-    def text(self, key: str) -> str:
-        """Return mean ± standard deviation over seeds."""
-        values, metric = self.values(key), next(iter(self.runs.values())).metric(key)
-        if len(values) > 1:
-            return metric.text_with_spread(float(values.mean()), float(values.std(ddof=1)))
-        return metric.text(float(values[0]) if len(values) else None)
+    @property
+    def facts(self) -> dict[str, str]:
+        """What training took, and what a step costs."""
+        epochs, minutes = self.trained
+        return {
+            "epochs": epochs,
+            "minutes": minutes,
+            "parameters": f"{self.parameters:,}",
+            "ms a step": f"{1000 * self.step:,.0f}",
+            "memory of a step, MB": "–" if self.memory is None else f"{self.memory / 1e6:,.0f}",
+            "ms to prepare a mesh": f"{1000 * self.preparation:,.0f}",
+        }
 
     @property
     def trained(self) -> tuple[str, str]:
@@ -80,28 +72,6 @@ class Compared:
                     again = f" ({seen[name]})" if seen[name] > 1 else ""
                     found.setdefault(name + again, {})[seed] = float(value)
         return found
-
-    def curve(self) -> Floats | None:
-        """Return (k, 3) x, mean and standard deviation over seeds of the network's own curve, or None."""
-        own = [next(iter(run.curves.values())) for run in self.runs.values() if run.curves]
-        if not own or any(len(curve) != len(own[0]) for curve in own):
-            return None
-        heights = np.stack([curve[:, 1] for curve in own])
-        spread = heights.std(0, ddof=1) if len(own) > 1 else np.zeros(len(own[0]))
-        return np.stack([own[0][:, 0], heights.mean(0), spread], 1)
-
-    def over_epochs(self, key: str) -> Floats:
-        """Return (k, 3) epoch, mean and standard deviation over seeds of a column of the runs' logs."""
-        logs = [run.history for run in self.runs.values()]
-        epochs = min(len(log[key]) for log in logs)
-        heights = np.stack([log[key][:epochs] for log in logs])
-        spread = heights.std(0, ddof=1) if len(logs) > 1 else np.zeros(epochs)
-        return np.stack([epochs_of(logs[0])[:epochs], heights.mean(0), spread], 1)
-
-    def baselines(self) -> dict[str, Floats]:
-        """Return (k, 2) curves that do not depend on the network, such as those of signatures."""
-        run = next(iter(self.runs.values()))
-        return dict(list(run.curves.items())[1:])
 
 
 @dataclass(frozen=True)

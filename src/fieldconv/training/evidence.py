@@ -33,20 +33,15 @@ def report_on(
     try:
         if data is not None and result is not None:
             write_evidence(out, result, model, data)
-        return write_report(out)
+        return write_report([out])
     except Exception as error:
         warnings.warn(f"no report was written: {error!r}", stacklevel=2)
         return None
 
 
-def write_report(run: str | Path, out: str | Path | None = None) -> Path:
-    """Write the report of a run folder."""
-    return report_page.write_report(described(run), out)
-
-
-def compare(runs: Sequence[str | Path], out: str | Path) -> Path:
-    """Write one page with the curves and results of several runs over each other."""
-    return report_page.compare([described(run) for run in runs], out)
+def write_report(runs: Sequence[str | Path], out: str | Path | None = None) -> Path:
+    """Write the page about runs, one or several."""
+    return report_page.write_report([described(run) for run in runs], out)
 
 
 def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:

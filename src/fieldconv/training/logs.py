@@ -1,4 +1,4 @@
-"""What is written for TensorBoard while a run goes on."""
+"""What is said while a run goes on: a line per epoch, and scalars for TensorBoard."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from fieldconv._duration import duration
+from fieldconv.tasks.base import Task
+from fieldconv.tasks.base.metric import metric_of
+
+
+def epoch_line(row: dict[str, Any], epochs: int, task: Task, seconds_left: float | None) -> str:
+    """Return one line about a finished epoch, for people."""
+    known = {metric.key: metric for metric in task.metrics}
+    parts = [f"epoch {row['epoch']:>{len(str(epochs))}}/{epochs}", f"loss {row['loss']:.4f}"]
+    if task.score is not None:
+        parts.append(f"{task.score.label} {task.score.text(row['score'])}")
+    for key, value in row.items():
+        if key.startswith("validation_"):
+            metric = metric_of(key, known)
+            parts.append(f"{metric.label} {metric.text(value)}")
+    parts.append(duration(row["seconds"]))
+    if row["epoch"] < epochs and seconds_left is not None:
+        parts.append(f"{duration(seconds_left)} left")
+    return "  ".join(parts)
 
 
 class TensorBoard:

@@ -13,6 +13,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from fieldconv._progress import Progress
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.writing import write_log
 from fieldconv.tasks.base import Evaluation, Examples, Task, TrainingConfig
@@ -27,10 +28,9 @@ from fieldconv.training.checkpoint import (
     save_pretrained,
 )
 from fieldconv.training.diagnose import TrainingError, explain
-from fieldconv.training.logs import TensorBoard
+from fieldconv.training.logs import TensorBoard, epoch_line
 from fieldconv.training.measure import run_evaluation
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
-from fieldconv.training.run_progress import TrainingProgress
 from fieldconv.training.temperature import calibrate
 
 TENSORBOARD = "tensorboard"
@@ -123,16 +123,16 @@ class Fit:
             self.out / TENSORBOARD if self.out is not None and self.fabric.is_global_zero else None,
             done=self.step,
         )
-        with TrainingProgress(
-            self.task, self.config.epochs, per_epoch, done=self.epoch, quiet=self.quiet
-        ) as progress:
+        steps = self.config.epochs * per_epoch
+        with Progress("training", steps, begun=self.step, quiet=self.quiet) as progress:
             while self.epoch < self.config.epochs and not self._tired():
                 row = self._one_epoch(progress, board)
                 self.history.append(row)
                 self._keep()
                 board.add({key: value for key, value in row.items() if key != "epoch"}, self.step)
                 board.flush()
-                progress.epoch(row)
+                progress.done = self.step
+                progress.say(epoch_line(row, self.config.epochs, self.task, progress.seconds_left()))
                 if self.each_epoch is not None:
                     self.each_epoch(row)
             if self.epoch < self.config.epochs:
@@ -147,7 +147,7 @@ class Fit:
             self._calibrate(self.validation)
         return self.history
 
-    def _one_epoch(self, progress: TrainingProgress, board: TensorBoard) -> dict[str, float]:
+    def _one_epoch(self, progress: Progress, board: TensorBoard) -> dict[str, float]:
         began = time.monotonic()
         self.epoch += 1
         self.model.train()
@@ -173,7 +173,10 @@ class Fit:
             if self.step % often == 0:
                 loss, score, examples = here.tolist()
                 board.add({"step_loss": loss / max(examples, 1)}, self.step)
-                progress.step(self.epoch, self.step, loss / max(examples, 1), score / max(examples, 1))
+                note = f"loss {loss / max(examples, 1):.4f}"
+                if self.task.score is not None:
+                    note += f"  {self.task.score.text(score / max(examples, 1))}"
+                progress.reach(self.step, what=f"epoch {self.epoch}/{self.config.epochs}, step", note=note)
         loss, score, examples = self.fabric.all_reduce(totals, reduce_op="sum").tolist()
         row: dict[str, float] = {
             "epoch": self.epoch,

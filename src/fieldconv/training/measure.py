@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from fieldconv._io import write_json
+from fieldconv._progress import track
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.run import LOG
 from fieldconv.runs.writing import write_evaluation
@@ -15,7 +16,6 @@ from fieldconv.tasks.base import Evaluation, Examples, Task
 from fieldconv.training.checkpoint import CONFIG, read_config, save_pretrained
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
-from fieldconv.training.run_progress import follow
 
 KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a checkpoint says of its run
 
@@ -77,7 +77,7 @@ def run_evaluation(
         found = task.evaluate(
             NetworkOutputs(model, task, rotations),
             data,
-            follow=lambda things: follow(things, f"Evaluating {task.name}", quiet=quiet),
+            follow=lambda things: track(things, f"Evaluating {task.name}", quiet=quiet),
         )
     found.rotations = rotations
     found.description = task.description()

@@ -1,83 +1,30 @@
-"""Figures for print: arrays in, a matplotlib figure out, saved as PNG and PDF.
-
-Widths are those of a paper's column (3.3 inches) or page (6.9), letters 8 points, colours distinguishable
-for everybody, fonts embedded as outlines that journals accept.
-"""
+"""Plots of numbers, for the pages of runs and for print: arrays in, a `Plot` out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from fieldconv._io import atomic_path
 from fieldconv.runs.run import epochs_of
 from fieldconv.tasks.base.metric import Metric, metric_of
 from fieldconv.viz.colours import categorical
+from fieldconv.viz.plot import CARD, COLUMN, INK, PAGE, RIM, Key, Plot, Spot, css, new_figure, plain_text
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+Floats = NDArray[np.float64]
 
-COLUMN, PAGE = 3.3, 6.9  # inches
-
-_STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e3e6ea",
-    "grid.linewidth": 0.5,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "legend.handlelength": 1.8,
-    "lines.linewidth": 1.4,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "pdf.fonttype": 42,  # outlines, which publishers ask for
-    "figure.constrained_layout.use": True,
-    "savefig.dpi": 300,
-}
-_CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 CROWD = 5  # with more curves there is no room for a legend among them
-_DASHES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
-
-
-def save_figure(figure: Figure, path: str | Path) -> tuple[Path, Path]:
-    """Write ``<path>.png`` and ``<path>.pdf``, each whole or not at all; any suffix given is replaced.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> png, pdf = save_figure(lines({"a": ([0, 1], [0, 1])}), Path(tempfile.mkdtemp()) / "plot")
-    >>> png.name, pdf.name
-    ('plot.png', 'plot.pdf')
-    """
-    path = Path(path)
-    base = path.with_suffix("") if path.suffix in (".png", ".pdf") else path
-    written = []
-    for suffix in ("png", "pdf"):
-        target = base.with_name(f"{base.name}.{suffix}")
-        with atomic_path(target) as temporary, _style():
-            # Without a date the same figure gives the same file.
-            figure.savefig(
-                temporary, format=suffix, metadata={"CreationDate": None} if suffix == "pdf" else {}
-            )
-        written.append(target)
-    return written[0], written[1]
+_MOST_PLACES = 100  # of a plot of curves where the pointer shows values
+_NAN = float("nan")
+_DASHES: list[tuple[float, ...]] = [(), (5, 1.5), (1.5, 1.2), (6, 1.5, 1.5, 1.5)]
+_BLUE, _PALE, _MIDDLE = "#0b63a5", "#a3aebb", "#808a96"
+_CLEAR = {"facecolor": CARD, "edgecolor": "none", "pad": 0.6}
 
 
 def lines(
@@ -90,9 +37,11 @@ def lines(
     limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
     percent: bool = False,
     percent_x: bool = False,
+    whole: bool = False,
     diagonal: str = "",
     log: bool = False,
-) -> Figure:
+    colours: Sequence[int] | None = None,
+) -> Plot:
     """Return a plot of curves, with a band where a spread is given.
 
     Parameters
@@ -105,28 +54,27 @@ def lines(
         Ranges of x and y; None fits the data.
     percent, percent_x : bool
         Whether y, and x, is a share, to be shown in percent.
+    whole : bool
+        Whether x counts something, such as epochs: ticks are whole numbers.
     diagonal : str
         What the diagonal from (0, 0) to (1, 1) is called, if it is to be drawn.
     log : bool
         Whether y is logarithmic.
+    colours : sequence of int, optional
+        Number of the colour of each curve; curves of one colour have different dashes. Each curve has its own
+        if left out.
+
+    Examples
+    --------
+    >>> lines({"loss": ([1, 2], [3.0, 1.5])}, x="epoch", y="loss").label
+    'loss over epoch: loss from 3 to 1.5'
     """
-    with _figure(width, 0.72 * width) as (figure, axes):
-        colours = categorical(len(curves)) / 255
-        for k, (name, curve) in enumerate(curves.items()):
-            at, height = (np.asarray(values, dtype=np.float64) for values in curve[:2])
-            dashes = _DASHES[k % len(_DASHES)] if len(curves) > 1 else "-"
-            mark = "o" if np.isfinite(height).sum() == 1 else None
-            axes.plot(
-                at, height, color=colours[k], linestyle=dashes, marker=mark, markersize=3, label=_text(name)
-            )
-            if len(curve) > 2:
-                spread = np.asarray(curve[2], dtype=np.float64)
-                axes.fill_between(
-                    at, height - spread, height + spread, color=colours[k], alpha=0.18, linewidth=0
-                )
+    with new_figure(width, 0.72 * width) as (figure, [axes]):
+        keys = _draw_curves(axes, curves, colours)
         if diagonal:
-            axes.plot([0, 1], [0, 1], color="#808a96", linewidth=0.8, linestyle=":", label=_text(diagonal))
-        axes.set(xlabel=_text(x), ylabel=_text(y), title=_text(title))
+            axes.plot([0, 1], [0, 1], color=_MIDDLE, linewidth=0.8, linestyle=":", label=plain_text(diagonal))
+            keys.append(Key(diagonal, _MIDDLE, (1, 1.6)))
+        axes.set(xlabel=plain_text(x), ylabel=plain_text(y), title=plain_text(title))
         if limits[0] is not None:
             axes.set_xlim(*limits[0])
         if limits[1] is not None:
@@ -137,16 +85,21 @@ def lines(
             _percent_ticks(axes.yaxis)
         if percent_x:
             _percent_ticks(axes.xaxis)
+        if whole:
+            axes.xaxis.set_major_locator(_whole_ticks())
         if len(curves) > CROWD:
             figure.legend(loc="outside right upper")
         elif len(curves) > 1 or diagonal:
             axes.legend(loc="best")
-        return figure
+        ends = [_ends(name, curve[1], percent) for name, curve in curves.items()]
+        label = f"{y} over {x}: {', '.join(filter(None, ends))}"
+        spots = _places(axes, curves, x, percent=percent, percent_x=percent_x)
+        return Plot(figure, label, keys if len(keys) > 1 else (), spots)
 
 
 def training_curves(
     history: Mapping[str, ArrayLike], known: Mapping[str, Metric] = {}, *, width: float = PAGE
-) -> Figure:
+) -> Plot:
     """Return plots over epochs, side by side: losses, shares in percent, and other scores, as far as logged.
 
     Parameters
@@ -163,25 +116,16 @@ def training_curves(
         for names, label in zip(split_history(columns, known), ("loss", "share", "score"), strict=True)
         if names
     ] or [([], "loss")]
-    with _figure(width, 0.36 * width, columns=len(parts)) as (figure, axes):
-        for axis, (names, label) in zip(np.ravel(axes), parts, strict=True):
-            colours = categorical(len(names)) / 255
-            for k, name in enumerate(names):
-                axis.plot(
-                    epoch,
-                    columns[name],
-                    color=colours[k],
-                    linestyle=_DASHES[k % 4],
-                    marker="o" if len(epoch) == 1 else None,
-                    label=_text(metric_of(name, known).label),
-                )
+    with new_figure(width, 0.36 * width, columns=len(parts)) as (figure, axes):
+        for axis, (names, label) in zip(axes, parts, strict=True):
+            _draw_curves(axis, {metric_of(name, known).label: (epoch, columns[name]) for name in names})
             axis.set(xlabel="epoch", ylabel=label)
-            axis.xaxis.get_major_locator().set_params(integer=True)
+            axis.xaxis.set_major_locator(_whole_ticks())
             if names:
                 axis.legend(loc="best")
             if label == "share":
                 _percent_ticks(axis.yaxis)
-        return figure
+        return Plot(figure)
 
 
 def split_history(
@@ -217,7 +161,7 @@ def confusion_matrix(
     predicted: Sequence[str] | None = None,
     *,
     width: float | None = None,
-) -> Figure:
+) -> Plot:
     """Return a picture of the share of each true class (rows) that was predicted as each class (columns).
 
     Parameters
@@ -232,126 +176,256 @@ def confusion_matrix(
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     rows, columns = counts.shape
     width = width or min(PAGE, max(COLUMN, 0.21 * columns + 1.3))
-    with _figure(width, min(width, width * (rows + 3) / (columns + 3)), grid=False) as (figure, axes):
-        axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
+    with new_figure(width, min(width, width * (rows + 3) / (columns + 3)), grid=False) as (figure, [axes]):
+        # Clear where there is nothing, so that light and dark pages shine through.
+        clear_to_blue = np.column_stack([np.tile(to_rgb(_BLUE), (256, 1)), np.linspace(0, 1, 256)])
+        axes.imshow(share, cmap=ListedColormap(clear_to_blue), vmin=0, vmax=1, interpolation="nearest")
         size = min(7.0, 72 * 0.6 * width / columns / 2.6)
         if columns <= 16:
             for i, j in np.argwhere(share > 0.004):
-                ink = "white" if share[i, j] > 0.55 else "#1a2230"
+                ink = "white" if share[i, j] > 0.55 else INK
                 text = f"{100 * share[i, j]:.0f}"
                 axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
         letters = min(7.5, 72 * 0.62 * width / columns / 1.25)
-        turned = 90 if columns > 4 else 0
-        axes.set_xticks(
-            range(columns), [_text(name) for name in predicted], rotation=turned, fontsize=letters
-        )
-        axes.set_yticks(range(rows), [_text(name) for name in true], fontsize=letters)
+        turned = 90 if columns * max(map(len, predicted)) > 30 else 0
+        across, upright = [plain_text(name) for name in predicted], [plain_text(name) for name in true]
+        axes.set_xticks(range(columns), across, rotation=turned, fontsize=letters)
+        axes.set_yticks(range(rows), upright, fontsize=letters)
+        axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)
+        axes.set_yticks(np.arange(1, rows) - 0.5, minor=True)
+        axes.grid(which="minor", linewidth=0.4)
         axes.set(xlabel="predicted", ylabel="true")
-        axes.tick_params(length=0)
+        axes.tick_params(which="both", length=0)
         for spine in axes.spines.values():
-            spine.set_visible(False)
-        return figure
+            spine.set(visible=True, linewidth=0.4)
+        spots = [
+            Spot(
+                axes,
+                f"true {true[i]}\npredicted {predicted[j]}: {100 * share[i, j]:.1f} %",
+                [(j - 0.5, j + 0.5, i - 0.5, i + 0.5)],
+            )
+            for i, j in np.argwhere(share > 0).tolist()
+        ]
+        right = [
+            f"{name} {100 * share[k, predicted.index(name)]:.0f} %"
+            for k, name in enumerate(true)
+            if name in predicted
+        ]
+        label = f"confusion matrix of {len(true)} classes; answered right: {', '.join(right)}"
+        return Plot(figure, label, spots=spots)
 
 
-def iou_bars(
-    values: ArrayLike,
+def bars(
+    groups: Mapping[str, ArrayLike],
     names: Sequence[str],
-    classes: Sequence[int] | None = None,
     *,
+    x: str = "intersection over union",
+    classes: Sequence[int] | None = None,
     width: float = COLUMN,
-) -> Figure:
-    """Return bars of the intersection over union of each part, with the mean as a line.
+) -> Plot:
+    """Return bars of shares for each name; one group is coloured by class, with its mean, several by group.
 
     Parameters
     ----------
-    values : (n,) shares
+    groups : dict of str to (n,) shares
         NaN where there is no such part.
     names : sequence of n str
+    x : str
+        Text of the axis.
     classes : sequence of n int, optional
         Number of each part, by which it is coloured; 0, 1, … if left out.
     """
-    values = np.asarray(values, dtype=np.float64)
-    numbers = list(range(len(values)) if classes is None else classes)
-    colours = categorical(max(numbers, default=0) + 1)[numbers] / 255
-    place = np.arange(len(values))[::-1]
-    with _figure(width, 0.19 * len(values) + 0.62) as (figure, axes):
-        axes.barh(place, np.nan_to_num(values), color=colours, height=0.72)
-        for at, value in zip(place, values, strict=True):
-            text = "none" if np.isnan(value) else f"{100 * value:.1f}"
-            axes.text(np.nan_to_num(value) + 0.012, at, text, va="center", fontsize=7, zorder=3, bbox=_CLEAR)
-        if np.isfinite(values).any():
-            mean = float(np.nanmean(values))
-            axes.axvline(mean, color="#1a2230", linewidth=0.8, linestyle=(0, (4, 2)))
-            axes.set_title(f"mean {100 * mean:.1f} %")
-        axes.set_yticks(place, [_text(name) for name in names])
-        axes.set(xlim=(0, 1.12), xlabel="intersection over union")
+    values = {group: np.asarray(own, dtype=np.float64) for group, own in groups.items()}
+    single = len(values) == 1
+    numbers = list(range(len(names)) if classes is None else classes)
+    by_class = [css(categorical(max(numbers, default=0) + 1)[number]) for number in numbers]
+    by_group = [css(colour) for colour in categorical(len(values))]
+    rows = len(names) * max(1.0, 0.6 * len(values))
+    thick = 0.72 / len(values)
+    spots, said = [], []
+    with new_figure(width, 0.19 * rows + 0.62) as (figure, [axes]):
+        for k, (group, own) in enumerate(values.items()):
+            place = np.arange(len(names)) + (k - (len(values) - 1) / 2) * thick
+            colour = by_class if single else by_group[k]
+            axes.barh(
+                place,
+                np.nan_to_num(own),
+                color=colour,
+                height=thick,
+                edgecolor=RIM,
+                linewidth=0.3,
+                label=group,
+            )
+            texts = ["none" if np.isnan(value) else f"{100 * value:.1f} %" for value in own]
+            if single:
+                for at, value, text in zip(place, own, texts, strict=True):
+                    beside = np.nan_to_num(value) + 0.012
+                    axes.text(
+                        beside, at, text.removesuffix(" %"), va="center", fontsize=7, zorder=3, bbox=_CLEAR
+                    )
+            known = [f"{name} {text}" for name, text in zip(names, texts, strict=True) if text != "none"]
+            said.append(("" if single else f"{group}: ") + ", ".join(known))
+            spots += [
+                Spot(
+                    axes,
+                    f"{name}: {text}" if single else f"{name}\n{group}: {text}",
+                    [(_NAN, _NAN, at - thick / 2, at + thick / 2)],
+                )
+                for name, text, at in zip(names, texts, place.tolist(), strict=True)
+            ]
+            if single and np.isfinite(own).any():
+                mean = float(np.nanmean(own))
+                axes.axvline(mean, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
+                axes.set_title(f"mean of these {100 * mean:.1f} %")
+        axes.set_yticks(np.arange(len(names)), [plain_text(name) for name in names])
+        axes.set(xlim=(0, 1.12), ylim=(len(names) - 0.4, -0.6), xlabel=plain_text(x))
         axes.set_xticks(np.linspace(0, 1, 6), [f"{t:.0f} %" for t in np.linspace(0, 100, 6)])
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
-        return figure
+        if not single:
+            figure.legend(loc="outside upper left")
+        keys = [] if single else [Key(g, colour) for g, colour in zip(values, by_group, strict=True)]
+        return Plot(figure, f"{x}: {'; '.join(said)}", keys, spots)
 
 
-def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Figure:
+def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric, *, width: float = COLUMN) -> Plot:
+    """Return results of methods as dots, best first (the axis need not start at zero), one's own marked."""
+    rows = sorted(rows, key=lambda row: metric.goodness(row[1]), reverse=True)
+    values = [value for _, value in rows]
+    percent = metric.style == "percent" and all(0 <= value <= 1 for value in values)
+    low, high = min(values), max(values)
+    room = max(high - low, 0.1 * abs(high)) or 1.0
+    first, last = low - 0.4 * room, high + 0.6 * room
+    with new_figure(width, 0.2 * len(rows) + 0.55) as (figure, [axes]):
+        colours = [_BLUE if name == own else _PALE for name, _ in rows]
+        axes.scatter(values, range(len(rows)), c=colours, s=36, zorder=3)
+        for place, value in enumerate(values):
+            axes.annotate(metric.text(value), (value, place), (7, 0), textcoords="offset points", va="center")
+        axes.set_yticks(range(len(rows)), [plain_text(name) for name, _ in rows])
+        axes.set(xlim=(max(0.0, first) if low >= 0 else first, last), ylim=(len(rows) - 0.4, -0.6))
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlabel(plain_text(metric.label))
+        axes.tick_params(axis="y", length=0)
+        if percent:
+            axes.set_xticks([tick for tick in axes.get_xticks() if first <= tick <= min(1, last)])
+            _percent_ticks(axes.xaxis)
+        spots = [
+            Spot(axes, f"{name}: {metric.text(value)}", [(_NAN, _NAN, place - 0.5, place + 0.5)])
+            for place, (name, value) in enumerate(rows)
+        ]
+        said = ", ".join(f"{name} {metric.text(value)}" for name, value in rows)
+        return Plot(figure, f"{metric.label} beside published results: {said}", spots=spots)
+
+
+def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Plot:
     """Return points in the plane coloured by class, such as t-SNE of descriptors.
 
     Parameters
     ----------
     points : (n, 2) numbers
     labels : (n,) classes
+        Negative where a point has none; such points are left out.
     """
     points, labels = np.asarray(points, dtype=np.float64), np.asarray(labels, dtype=np.int64)
-    present = np.unique(labels[labels >= 0])
+    present = np.unique(labels[labels >= 0]).tolist()
     across = 2 if width < 5 else 4
-    with _figure(width, width * 0.92 + 0.14 * -(-len(present) // across), grid=False) as (figure, axes):
-        palette = categorical(max(len(names), int(present.max(initial=-1)) + 1)) / 255
+    with new_figure(width, width * 0.92 + 0.14 * -(-len(present) // across), grid=False) as (figure, [axes]):
+        palette = categorical(max(len(names), max(present, default=-1) + 1))
         order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
         known = order[labels[order] >= 0]
+        size = np.clip(6000 / max(len(points), 1), 1.5, 14)
         axes.scatter(
-            *points[known].T,
-            c=palette[labels[known]],
-            s=np.clip(6000 / max(len(points), 1), 1.5, 14),
-            linewidths=0,
+            points[known, 0],
+            points[known, 1],
+            c=palette[labels[known]] / 255,
+            s=size,
+            edgecolors=RIM,
+            linewidths=0.2,
+            clip_on=False,
         )
+        keys, spots = [], []
         for k in present:
-            axes.scatter([], [], color=palette[k], s=16, label=_text(names[k] if k < len(names) else str(k)))
+            name, colour = names[k] if k < len(names) else str(k), css(palette[k])
+            axes.scatter([], [], color=colour, s=16, label=plain_text(name))
+            keys.append(Key(name, colour))
+            own = points[labels == k].tolist()
+            spots.append(Spot(axes, name, [(left, left, low, low) for left, low in own]))
         axes.set_aspect("equal", adjustable="datalim")
         axes.axis("off")
         figure.legend(loc="outside lower center", ncols=across, handletextpad=0.1, columnspacing=1.0)
-        return figure
+        return Plot(figure, "t-SNE of descriptors", keys, spots)
 
 
-def _text(text: str) -> str:
-    """matplotlib reads $…$ as mathematics and leaves out labels that begin with an underscore."""
-    text = str(text).replace("$", r"\$")
-    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+def _draw_curves(
+    axes: Axes, curves: Mapping[str, tuple[ArrayLike, ...]], colours: Sequence[int] | None = None
+) -> list[Key]:
+    """Draw curves, and bands where there is a spread; return their legend."""
+    numbers = list(range(len(curves)) if colours is None else colours)
+    palette = categorical(max(numbers, default=0) + 1)
+    keys = []
+    for k, (name, (at, height, *spread)) in enumerate(curves.items()):
+        at, height = np.asarray(at, dtype=np.float64), np.asarray(height, dtype=np.float64)
+        colour = css(palette[numbers[k]])
+        turn = k if colours is None else numbers[:k].count(numbers[k])
+        dashes = _DASHES[turn % len(_DASHES)]
+        mark = "o" if np.isfinite(height).sum() < 3 else None
+        shown = (0, dashes) if dashes else "-"
+        axes.plot(
+            at, height, color=colour, linestyle=shown, marker=mark, markersize=3, label=plain_text(name)
+        )
+        for half in map(np.asarray, spread):
+            axes.fill_between(at, height - half, height + half, color=colour, alpha=0.18, linewidth=0)
+        keys.append(Key(name, colour, dashes))
+    return keys
 
 
-def _percent_ticks(axis: Any) -> None:
+def _places(
+    axes: Axes, curves: Mapping[str, tuple[ArrayLike, ...]], x: str, *, percent: bool, percent_x: bool
+) -> list[Spot]:
+    """Return upright bands, each with the values of all curves there; no more than a pointer can meet."""
+    known = {
+        name: (np.asarray(curve[0], dtype=np.float64), np.asarray(curve[1], dtype=np.float64))
+        for name, curve in curves.items()
+    }
+    known = {name: (at, height) for name, (at, height) in known.items() if len(at)}
+    if not known:
+        return []
+    every = np.unique(np.concatenate([at for at, _ in known.values()]))
+    every = every[:: -(-len(every) // _MOST_PLACES)]
+    between = [_NAN, *((every[1:] + every[:-1]) / 2).tolist(), _NAN]
+    spots = []
+    for place, low, high in zip(every.tolist(), between[:-1], between[1:], strict=True):
+        texts = [f"{x} {100 * place:.3g} %" if percent_x else f"{x} {place:.4g}"]
+        for name, (at, height) in known.items():
+            nearest = int(np.argmin(np.abs(at - place)))
+            outside = at[nearest] < low or at[nearest] > high
+            if not outside and np.isfinite(height[nearest]):
+                texts.append(f"{name}: {_value(height[nearest], percent)}")
+        spots.append(Spot(axes, "\n".join(texts), [(low, high, _NAN, _NAN)]))
+    return spots
+
+
+def _value(value: float, percent: bool) -> str:
+    return f"{100 * value:.1f} %" if percent else f"{value:.4g}"
+
+
+def _ends(name: str, values: ArrayLike, percent: bool) -> str:
+    """Return in words where a curve begins and ends; empty if it has no points.
+
+    Examples
+    --------
+    >>> _ends("accuracy", [np.nan, 0.25, 0.5], True)
+    'accuracy from 25.0 % to 50.0 %'
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    return f"{name} from {_value(known[0], percent)} to {_value(known[-1], percent)}" if len(known) else ""
+
+
+def _whole_ticks() -> MaxNLocator:
+    return MaxNLocator(8, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
+
+
+def _percent_ticks(axis: Axis) -> None:
     """Write the shares at the ticks in percent, with as many digits as they need."""
-    from matplotlib.ticker import FuncFormatter
-
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g} %"))
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    from matplotlib import rc_context
-
-    with rc_context(_STYLE):
-        yield
-
-
-@contextmanager
-def _figure(
-    width: float, height: float, *, columns: int = 1, grid: bool = True
-) -> Iterator[tuple[Figure, Any]]:
-    """A figure with axes, in our style, without a screen."""
-    from matplotlib.figure import Figure
-
-    with _style():
-        figure = Figure(figsize=(width, height), facecolor="white")
-        axes: Any = figure.subplots(1, columns)
-        if not grid:
-            for part in np.ravel(axes):
-                part.grid(visible=False)
-        yield figure, axes

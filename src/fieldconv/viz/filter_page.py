@@ -165,8 +165,8 @@ def _capital(name: str) -> str:
 
 
 def _png(sheet: NDArray[np.uint8]) -> str:
-    from PIL import Image
+    from matplotlib.image import imsave
 
     buffer = io.BytesIO()
-    Image.fromarray(sheet, "RGBA").save(buffer, format="png", optimize=True)
+    imsave(buffer, sheet, format="png")
     return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"

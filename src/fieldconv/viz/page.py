@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._io import atomic_path
-from fieldconv._process import process_unchanged
 
 # The browser itself then refuses every load from outside the page.
 _POLICY = (
@@ -25,7 +24,7 @@ _POLICY = (
 )
 
 
-def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fill: bool = False) -> str:
+def page(title: str, body: str, *, viewer: bool = True, fill: bool = False) -> str:
     """Return the HTML of a whole page.
 
     Parameters
@@ -34,16 +33,12 @@ def page(title: str, body: str, *, viewer: bool = True, plotly: bool = False, fi
         Plain text.
     body : str
         HTML; whoever makes it has escaped what comes from files.
-    viewer, plotly : bool
-        Scripts that the body needs.
+    viewer : bool
+        Whether there are shapes in the body.
     fill : bool
         Whether the views shall fill the window.
     """
-    scripts = [_asset("page.js")]
-    if viewer:
-        scripts.append(_asset("viewer.js"))
-    if plotly:
-        scripts += [_plotly(), _asset("plots.js")]
+    scripts = [_asset("page.js"), _asset("tips.js"), *([_asset("viewer.js")] if viewer else [])]
     return "\n".join(
         [
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
@@ -138,12 +133,3 @@ def write(path: str | Path, html: str) -> Path:
 @cache
 def _asset(name: str) -> str:
     return (files("fieldconv.viz") / "assets" / name).read_text(encoding="utf-8")
-
-
-@cache
-@process_unchanged()
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    script: str = get_plotlyjs()
-    return script.replace("</script", "<\\/script")

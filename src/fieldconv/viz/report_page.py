@@ -1,12 +1,10 @@
-"""`report.html` of a run, one page that compares several runs, and their plots for print.
+"""The page about one run or several, and their plots for print.
 
 What a run folder holds is listed in `fieldconv.runs.run`.
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import count as count_from
@@ -14,131 +12,168 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fieldconv._duration import duration
+from fieldconv.runs.compared import Difference
+from fieldconv.runs.groups import RunGroup, group_by_seed
 from fieldconv.runs.reading import read_run
 from fieldconv.runs.run import Run, RunError, epochs_of
 from fieldconv.runs.trust import remarks
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.metric import Metric, count
-from fieldconv.viz import figures, page, plots
+from fieldconv.viz import figures, page
 from fieldconv.viz.figures import split_history
 from fieldconv.viz.page import note, section, table
+from fieldconv.viz.plot import COLUMN, SCREEN, Plot
 from fieldconv.viz.run_shapes import shape_panels, write_shape_pictures
 from fieldconv.viz.viewer import views
 
-AnyRun = str | Path | Run
+Given = str | Path | Run
+Drawn = Mapping[str, tuple[ArrayLike, ...]]
 
+SURE = 0.05  # a difference that chance makes more rarely counts as one
+_MOST_NAMED = 4  # runs that tested different shapes: a longer list would say little
+_TEST = (
+    "Mean over the test shapes that both were tested on, each averaged over seeds, and the chance of a "
+    "difference at least as large if the two did equally well: paired randomisation test (random signs of "
+    "the shapes' differences, two-sided), with Holm's correction for all pairs. Bold: below 0.05."
+)
 # Keys of shape records that are no numbers for the table.
 _NO_COLUMNS = ("name", "note", "order")
 
 
-def write_report(run: AnyRun, out: str | Path | None = None) -> Path:
-    """Write a run's report: results, curves, shapes in 3-D, settings, on one page that works offline.
+def write_report(runs: Given | Sequence[Given], out: str | Path | None = None) -> Path:
+    """Write a page that works offline about one run, or about several side by side.
+
+    Of one run it has results, curves, shapes in 3-D and settings; of several their results and curves
+    together, and the settings that differ. Runs that differ in their seed only are taken together.
 
     Parameters
     ----------
-    run : path or Run
-        Run folder, or what was read of it.
+    runs : path, Run or a sequence of them
+        Run folders, or what `read_run` returns.
     out : path, optional
-        ``report.html`` in the run folder if left out.
+        Page to write; if left out ``report.html`` in the folder of a single run, ``compare.html`` here for
+        several.
+
+    Returns
+    -------
+    Path
+        The page.
 
     Raises
     ------
     RunError
-        If the folder is no run, or a file in it cannot be read.
+        If a folder is no run, or a file in it cannot be read.
     """
-    read = _read(run)
-    if out is None:
-        if read.folder is None:
-            raise ValueError("this evaluation has no run folder; say where its report goes")
-        out = read.folder / "report.html"
-    return page.write(out, report(read))
+    read = _read(runs)
+    if len(read) == 1:
+        [run] = read
+        if out is None:
+            if run.folder is None:
+                raise ValueError("this evaluation has no run folder; say where its report goes")
+            out = run.folder / "report.html"
+        return page.write(out, report(run))
+    groups = group_by_seed(read)
+    names = [name for group in groups for name in group.named_runs]
+    heading = f"Comparison of {len(read)} runs"
+    html = groups_page(groups, title="Comparison of runs", heading=heading, caption=", ".join(names))
+    return page.write(out or "compare.html", html)
 
 
 def report(run: Run) -> str:
     """Return the page of a run."""
-    parts = [
-        page.heading(f"{_task_name(run)}: {run.name}", run.benchmark.name if run.benchmark else run.data),
-        _headline(run),
-        _training(run),
-        _results(run),
-        _shapes(run),
-        _every_shape(run),
-        _settings(run),
-    ]
-    return page.page(f"{run.name}: {run.task or 'run'}", "\n".join(filter(None, parts)), plotly=True)
+    about = run.benchmark.name if run.benchmark else run.data
+    task = (run.task or "run").replace("_", " ").capitalize()
+    title = f"{run.name}: {run.task or 'run'}"
+    return groups_page(group_by_seed([run]), title=title, heading=f"{task}: {run.name}", caption=about)
 
 
-def compare(runs: Sequence[AnyRun], out: str | Path) -> Path:
-    """Write one page with the curves and results of several runs over each other.
+def compare(runs: Sequence[Given], out: str | Path) -> Path:
+    """Write one page about several runs: `write_report` under the name by which it is looked for."""
+    return write_report(runs, out)
+
+
+def groups_page(
+    groups: Sequence[RunGroup],
+    *,
+    title: str,
+    heading: str = "",
+    caption: str = "",
+    differences: Sequence[Difference] = (),
+    failed: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page about groups of runs, the best first.
 
     Parameters
     ----------
-    runs : sequence of paths or Runs
-        Run folders, or what was read of them.
-    out : path
-        Page to write.
+    title, heading, caption : str
+        Name of the page, what stands on top of it (the same if left out), and below that.
+    differences : sequence of Difference
+    failed : mapping of str to str
+        Runs that were not finished, and why.
     """
-    if not runs:
-        raise RunError("no run to report; name at least one run folder")
-    if len(runs) == 1:
-        return write_report(runs[0], out)
-    names = _read_all(runs)
-    groups = _same_but_seed(names)
+    alone = _alone(groups)
     parts = [
-        page.heading(f"Comparison of {len(names)} runs", ", ".join(names)),
-        _metrics_side_by_side(groups),
-        _training_side_by_side(groups),
-        _results_side_by_side(groups),
-        _differences(groups),
+        page.heading(heading or title, caption),
+        _side_by_side_results(groups) if alone is None else _headline(alone),
+        *(note(f"{run} was not finished: {why}") for run, why in (failed or {}).items()),
+        _differences(groups, differences),
+        _training(groups),
+        _parts(groups),
+        _curves(groups),
+        *([_settings_that_differ(groups)] if alone is None else _evidence(alone)),
     ]
-    html = page.page("Comparison of runs", "\n".join(filter(None, parts)), viewer=False, plotly=True)
-    return page.write(out, html)
+    return page.page(title, "\n".join(filter(None, parts)), viewer=alone is not None)
 
 
-def write_figures(runs: Sequence[AnyRun], folder: str | Path) -> list[Path]:
+def write_figures(runs: Given | Sequence[Given], folder: str | Path) -> list[Path]:
     """Write the plots of one run, or of several over each other, as PNG and PDF for print.
 
     Of a single run also pictures of its worst and best test shapes, as PNG. Parameters are those of
-    `compare`; ``folder`` is where the files go. Return them.
+    `write_report`; ``folder`` is where the files go. Return them.
     """
-    names = _read_all(runs)
-    made: dict[str, Any] = {}
-    if len(names) == 1:
-        [run] = names.values()
-        if run.history:
-            made["training"] = figures.training_curves(run.history, run.known_metrics)
-        if (matrix := run.confusion()) is not None:
+    return write_group_figures(group_by_seed(_read(runs)), folder)
+
+
+def write_group_figures(groups: Sequence[RunGroup], folder: str | Path) -> list[Path]:
+    """Write the plots of groups of runs as PNG and PDF for print, with a band of one deviation over seeds."""
+    made: dict[str, Plot] = {}
+    alone = _alone(groups)
+    if alone is not None:
+        if alone.history:
+            made["training"] = figures.training_curves(alone.history, alone.known_metrics)
+        if (matrix := alone.confusion()) is not None:
             made["confusion"] = figures.confusion_matrix(*matrix)
-        if (parts := run.parts()) is not None:
-            made["iou"] = figures.iou_bars(*parts)
-        if run.descriptors is not None:
-            made["descriptors"] = figures.scatter(*run.descriptors, run.class_names)
+        if (parts := alone.parts()) is not None:
+            made["iou"] = figures.bars({"IoU": parts[0]}, parts[1], classes=parts[2])
+        if alone.descriptors is not None:
+            made["descriptors"] = figures.scatter(*alone.descriptors, alone.class_names)
     else:
-        for key, (y, percent) in _shared_columns(names).items():
-            logged = {n: (epochs_of(r.history), r.history[key]) for n, r in names.items() if key in r.history}
-            made[f"training_{key}"] = figures.lines(logged, x="epoch", y=y, percent=percent)
-    for place, (texts, curves) in enumerate(_curves(names).items()):
-        pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}
-        limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
-        drawn = figures.lines(
-            pairs,
-            **texts.axes,
-            limits=limits,
-        )
-        made[f"curves_{place + 1}" if place else "curves"] = drawn
-    written = [
-        path for name, figure in made.items() for path in figures.save_figure(figure, Path(folder) / name)
-    ]
-    return written + (write_shape_pictures(run, folder) if len(names) == 1 else [])
+        for key, (y, percent) in _shared_columns(groups).items():
+            logged = [group for group in groups if any(key in run.history for run in group.runs.values())]
+            drawn = {group.name: _with_band(group.over_epochs(key)) for group in logged}
+            made[f"training_{key}"] = figures.lines(drawn, x="epoch", y=y, percent=percent, whole=True)
+    for place, (_, plot) in enumerate(_curve_plots(groups, COLUMN)):
+        made[f"curves_{place + 1}" if place else "curves"] = plot
+    written = [path for name, plot in made.items() for path in plot.save(Path(folder) / name)]
+    return written if alone is None else written + write_shape_pictures(alone, folder)
 
 
-# --- one run
+def _read(runs: Given | Sequence[Given]) -> list[Run]:
+    given = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    if not given:
+        raise RunError("no run to report; name at least one run folder")
+    return [run if isinstance(run, Run) else read_run(run) for run in given]
 
 
-def _task_name(run: Run) -> str:
-    return (run.task or "run").replace("_", " ").capitalize()
+def _alone(groups: Sequence[RunGroup]) -> Run | None:
+    """Return the run, if there is only one."""
+    return groups[0].first if len(groups) == 1 and len(groups[0].runs) == 1 else None
+
+
+# --- results
 
 
 def _headline(run: Run) -> str:
@@ -184,47 +219,234 @@ def _published(run: Run) -> str:
         return caption
     own = run.metrics.get(benchmark.metric)
     rows = [*benchmark.results, *([] if own is None else [("This run", own)])]
-    drawn = plots.ranking(rows, "This run", run.metric(benchmark.metric))
-    return f"<h3>Beside published results</h3>{drawn}{caption}"
+    drawn = figures.ranking(rows, "This run", run.metric(benchmark.metric), width=SCREEN)
+    return f"<h3>Beside published results</h3>{drawn.html()}{caption}"
 
 
-def _training(run: Run) -> str:
-    if not run.history:
+def _side_by_side_results(groups: Sequence[RunGroup]) -> str:
+    """Tables of results, best first: of groups over their seeds, and of each run."""
+    runs = {name: run for group in groups for name, run in group.named_runs.items()}
+    metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
+    if not metrics:
+        return note("None of these runs has been evaluated.")
+    told = "".join(note(text) for text in _told_of_all(groups))
+    over_seeds = _results_table(groups, metrics)
+    if all(len(group.runs) == 1 for group in groups):
+        return section("Results", over_seeds + told, "Best first; the best of each column is bold.")
+    tasks = list(dict.fromkeys(run.task for run in runs.values()))
+    each = [RunGroup(name, {0: run}) for name, run in runs.items()]
+    each.sort(key=lambda group: (tasks.index(group.first.task), -group.goodness))
+    caption = "Mean ± standard deviation over runs that differ in their seed only; best first."
+    return section("Results", f"{over_seeds}{told}<h3>Each run</h3>{_results_table(each, metrics)}", caption)
+
+
+def _results_table(groups: Sequence[RunGroup], metrics: Mapping[str, Metric]) -> str:
+    """A table of metrics, with mean and standard deviation where a row has several runs."""
+    several = any(len(group.runs) > 1 for group in groups)
+    tasks = len({group.first.task for group in groups}) > 1
+    facts = list(dict.fromkeys(fact for group in groups for fact in group.facts))
+    columns = ["run", *(["task"] if tasks else []), *(["runs"] if several else [])]
+    cells = [
+        [
+            group.name,
+            *([group.first.task] if tasks else []),
+            *([str(len(group.runs))] if several else []),
+            *(group.text(key) for key in metrics),
+            *(group.facts.get(fact, "–") for fact in facts),
+        ]
+        for group in groups
+    ]
+    marked = set()
+    for column, (key, metric) in enumerate(metrics.items(), start=len(columns)):
+        known = [metric.goodness(group.mean(key)) for group in groups]
+        if metric.better is not None and len(set(known)) > 1:
+            marked |= {(row, column) for row, value in enumerate(known) if value == max(known)}
+    header = [*columns, *(metric.label for metric in metrics.values()), *facts]
+    return f'<div class="scroll results">{table(header, cells, marked=marked)}</div>'
+
+
+def _told_of_all(groups: Sequence[RunGroup]) -> list[str]:
+    """Return on how much the runs were measured, and what readers should know of their numbers, once each."""
+    runs = {name: run for group in groups for name, run in group.named_runs.items()}
+    amounts = {name: run.evaluation.measured_on() for name, run in runs.items() if run.shapes}
+    told = []
+    if len(set(amounts.values())) == 1:
+        first, *_ = amounts.values()
+        told.append(first.replace("Measured on", "Each measured on", 1))
+    elif len(amounts) <= _MOST_NAMED:
+        told += [f"{name}: {text[0].lower()}{text[1:]}" for name, text in amounts.items()]
+    tested = {
+        frozenset(run.evaluation.amount() for run in group.runs.values() if run.shapes) for group in groups
+    }
+    if len(tested - {frozenset()}) > 1:
+        told.append("The runs were tested on different shapes: differences may come from those.")
+    guesses = {
+        f"Guessing ({how}) reaches {run.metric(key).text(value)} ({run.metric(key).label})."
+        for run in runs.values()
+        for key in list(run.metrics)[:1]
+        if (guess := run.guess(key)) is not None
+        for how, value in [guess]
+    }
+    told += sorted(guesses)
+    said: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        for text in remarks(run, guessing=False):
+            said.setdefault(text, []).append(name)
+    for text, names in said.items():
+        told.append(text if len(names) == len(runs) else f"{', '.join(names)}: {text[0].lower()}{text[1:]}")
+    return told
+
+
+def _differences(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> str:
+    """Differences between every two groups on the same shapes."""
+    run = groups[0].first
+    key = run.rank_by or next(iter(run.metrics), None)
+    if not differences or key is None:
         return ""
-    epochs = epochs_of(run.history)
-    drawn = []
-    for keys, y in zip(
-        split_history(run.history, run.known_metrics), ("loss", "share", "score"), strict=True
-    ):
-        if keys:
-            curves = {run.metric(key).label: (epochs, run.history[key]) for key in keys}
-            title = next(iter(curves)) if len(curves) == 1 else y
-            drawn.append(plots.lines(curves, x="epoch", y=title, percent=y == "share", whole=True))
-    seconds = run.history.get("seconds")
-    spent = (
-        "" if seconds is None else f"{count(len(seconds), 'epoch')}, {duration(float(np.nansum(seconds)))}"
+    judged = run.metric(key)
+    rows, marked = [], set()
+    for place, found in enumerate(differences):
+        points = judged.style == "percent"
+        size = f"{100 * found.mean:+.1f} points" if points else f"{found.mean:+.4g}"
+        chance = "< 0.001" if found.chance < 0.001 else f"{found.chance:.3f}"
+        rows.append([f"{found.one} − {found.other}", size, str(found.shapes), chance])
+        if found.chance < SURE:
+            marked.add((place, 3))
+    inside = table(["pair", f"difference of {judged.label}", "shapes", "chance"], rows, marked=marked)
+    return section("Differences", f'<div class="scroll">{inside}</div>', _TEST)
+
+
+# --- curves
+
+
+def _training(groups: Sequence[RunGroup]) -> str:
+    """Training over epochs: the columns of one run by kind, or each column that several runs have."""
+    alone, drawn, caption = _alone(groups), [], ""
+    if alone is not None:
+        kinds = split_history(alone.history, alone.known_metrics)
+        epochs = epochs_of(alone.history)
+        for keys, y in zip(kinds, ("loss", "share", "score"), strict=True):
+            curves: Drawn = {alone.metric(key).label: (epochs, alone.history[key]) for key in keys}
+            if keys:
+                title = next(iter(curves)) if len(curves) == 1 else y
+                drawn.append(_over_epochs(curves, title, percent=y == "share"))
+        if (seconds := alone.history.get("seconds")) is not None:
+            caption = f"{count(len(seconds), 'epoch')}, {duration(float(np.nansum(seconds)))}"
+    else:
+        runs = [(k, name, run) for k, group in enumerate(groups) for name, run in group.named_runs.items()]
+        for key, (y, percent) in _shared_columns(groups).items():
+            logged = [(k, name, run.history) for k, name, run in runs if key in run.history]
+            curves = {name: (epochs_of(log), log[key]) for _, name, log in logged}
+            drawn.append(_over_epochs(curves, y, percent=percent, colours=[k for k, _, _ in logged]))
+        if len(groups) < len(runs):
+            caption = "Runs that differ in their seed only share a colour."
+    return section("Training", _side_by_side(drawn), caption) if drawn else ""
+
+
+def _over_epochs(curves: Drawn, y: str, *, percent: bool, colours: Sequence[int] | None = None) -> str:
+    plot = figures.lines(curves, x="epoch", y=y, percent=percent, whole=True, colours=colours, width=SCREEN)
+    return plot.html()
+
+
+def _shared_columns(groups: Sequence[RunGroup]) -> dict[str, tuple[str, bool]]:
+    """Return what at least two runs have logged: its name for people, and whether it is in percent."""
+    seen: dict[str, list[tuple[str, bool]]] = {}
+    for run in (run for group in groups for run in group.runs.values()):
+        losses, shares, others = split_history(run.history, run.known_metrics)
+        for key in (*losses, *shares, *others):
+            seen.setdefault(key, []).append((run.metric(key).label, key in shares))
+    return {
+        key: (found[0][0], all(percent for _, percent in found))
+        for key, found in seen.items()
+        if len(found) > 1
+    }
+
+
+def _parts(groups: Sequence[RunGroup]) -> str:
+    """How well each part is found, and of one run what it is taken for."""
+    alone = _alone(groups)
+    matrix = None if alone is None else alone.confusion()
+    confused = [] if matrix is None else [figures.confusion_matrix(*matrix).html()]
+    found = {group.name: parts for group in groups if (parts := group.parts()) is not None}
+    if not found:
+        return section("Confusion", confused[0], "In percent of each true class.") if confused else ""
+    _, names, numbers = next(iter(found.values()))
+    if any(own != names for _, own, _ in found.values()):
+        return ""
+    drawn = figures.bars(
+        {name: iou for name, (iou, _, _) in found.items()}, names, classes=numbers, width=SCREEN
     )
-    return section("Training", _side_by_side(drawn), spent) if drawn else ""
-
-
-def _results(run: Run) -> str:
-    sections = []
-    parts, matrix = run.parts(), run.confusion()
-    if parts is not None:
-        iou, names, numbers = parts
-        both = [plots.bars({"IoU": iou}, names, x="intersection over union", colours=numbers)]
-        both += [] if matrix is None else [plots.confusion(*matrix)]
-        sections.append(section("Parts", _side_by_side(both), "Confusion in percent of each true part."))
-    elif matrix is not None:
-        sections.append(section("Confusion", plots.confusion(*matrix), "In percent of each true class."))
-    sections += [_curve_section(texts, curves) for texts, curves in _curves({run.name: run}).items()]
-    if run.descriptors is not None:
-        drawn = plots.scatter(*run.descriptors, run.class_names)
-        caption = (
-            "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
+    if alone is not None:
+        return section(
+            "Parts", _side_by_side([drawn.html(), *confused]), "Confusion in percent of each true part."
         )
-        sections.append(section("Descriptors", drawn, caption))
-    return "".join(sections)
+    several = any(len(group.runs) > 1 for group in groups)
+    return section("Parts", drawn.html(), "Means over seeds." if several else "")
+
+
+def _curves(groups: Sequence[RunGroup]) -> str:
+    return "".join(
+        section(texts.title, plot.html(), texts.caption) for texts, plot in _curve_plots(groups, SCREEN)
+    )
+
+
+def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves, Plot]]:
+    """Return plots of the runs' curves by what they show, each baseline, the same for all runs, once.
+
+    The curve of a group is the mean over its seeds, with a band of one standard deviation.
+    """
+    found: dict[Curves, dict[str, tuple[ArrayLike, ...]]] = {}
+    numbers: dict[str, int] = {}
+    for k, group in enumerate(groups):
+        own = found.setdefault(group.curve_texts, {}) if group.first.curves else {}
+        if (curve := group.curve()) is not None:
+            name = next(iter(group.first.curves)) if _alone(groups) else group.name
+            own[name] = _with_band(curve)
+            numbers[name] = k
+        elif group.first.curves:  # no mean of curves that are given at different x
+            for name, run in group.named_runs.items():
+                if run.curves:
+                    own[name] = tuple(next(iter(run.curves.values())).T)
+                    numbers[name] = k
+    for group in groups:
+        for name, rows in group.baselines().items():
+            found[group.curve_texts].setdefault(name, tuple(rows.T))
+    drawn = []
+    for texts, curves in found.items():
+        further = count_from(len(groups))
+        colours = [numbers[name] if name in numbers else next(further) for name in curves]
+        limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
+        drawn.append(
+            (texts, figures.lines(curves, **texts.axes, limits=limits, colours=colours, width=width))
+        )
+    return drawn
+
+
+def _with_band(rows: np.ndarray) -> tuple[ArrayLike, ...]:
+    """Return x, y and, if there is any, the spread of a (k, 3) curve."""
+    at, height, spread = rows.T
+    return (at, height, spread) if spread.any() else (at, height)
+
+
+def _are_shares(curves: Drawn) -> bool:
+    heights = [np.asarray(curve[1], dtype=np.float64) for curve in curves.values()]
+    return all(np.nanmin(own) >= 0 and np.nanmax(own) <= 1 for own in heights)
+
+
+# --- one run
+
+
+def _evidence(run: Run) -> list[str]:
+    """What there is of a single run: descriptors, shapes in 3-D, each shape's numbers, settings."""
+    return [_descriptors(run), _shapes(run), _every_shape(run), _settings(run)]
+
+
+def _descriptors(run: Run) -> str:
+    if run.descriptors is None:
+        return ""
+    drawn = figures.scatter(*run.descriptors, run.class_names, width=SCREEN)
+    caption = "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
+    return section("Descriptors", drawn.html(), caption)
 
 
 def _shapes(run: Run) -> str:
@@ -262,6 +484,9 @@ def _cell(run: Run, key: str, value: Any) -> str:
     return str(value)
 
 
+# --- settings
+
+
 def _settings(run: Run) -> str:
     if not run.settings:
         return ""
@@ -269,154 +494,10 @@ def _settings(run: Run) -> str:
     return _folded("Settings", table(["setting", "value"], rows))
 
 
-# --- several runs
-
-
-def _read(run: AnyRun) -> Run:
-    return run if isinstance(run, Run) else read_run(run)
-
-
-def _read_all(runs: Sequence[AnyRun]) -> dict[str, Run]:
-    """Read runs, by names that tell them apart."""
-    read = [_read(run) for run in runs]
-    return dict(zip(_distinct(read), read, strict=True))
-
-
-def _same_but_seed(runs: Mapping[str, Run]) -> list[dict[str, Run]]:
-    """Return groups of runs that differ in nothing but their seed, best group and best run first."""
-    groups: dict[str, dict[str, Run]] = {}
-    for name, run in runs.items():
-        same = {key: value for key, value in run.settings.items() if key.split(".")[-1] != "seed"}
-        groups.setdefault(json.dumps([run.task, same], sort_keys=True), {})[name] = run
-    tasks = list(dict.fromkeys(run.task for run in runs.values()))
-    ordered = [
-        dict(sorted(group.items(), key=lambda item: _main_goodness([item[1]]))) for group in groups.values()
-    ]
-
-    def place(group: dict[str, Run]) -> tuple[int, float]:
-        own = list(group.values())
-        return tasks.index(own[0].task), _main_goodness(own)
-
-    return sorted(ordered, key=place)
-
-
-def _main_goodness(runs: Sequence[Run]) -> float:
-    """Return a number that is smaller the better the mean of the runs' most important metric is."""
-    key = next(iter(runs[0].metrics), None)
-    if key is None:
-        return math.inf
-    return -runs[0].metric(key).goodness(float(np.mean([run.metrics.get(key, np.nan) for run in runs])))
-
-
-def _metrics_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
-    """Tables of results, best first: of settings over their seeds, and of each run."""
-    runs = {name: run for group in groups for name, run in group.items()}
-    metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
-    if not metrics:
-        return note("None of these runs has been evaluated.")
-    tasks = list(dict.fromkeys(run.task for run in runs.values()))
-    best_first = sorted(runs.items(), key=lambda item: (tasks.index(item[1].task), _main_goodness([item[1]])))
-    each = _results_table({name: [run] for name, run in best_first}, metrics)
-    told = "".join(note(text) for text in _told_of_all(runs))
-    if len(groups) == len(runs):
-        return section("Results", each + told, "Best first; the best of each column is bold.")
-    over_seeds = _results_table({_group_name(group): list(group.values()) for group in groups}, metrics)
-    caption = "Mean ± standard deviation over runs that differ in their seed only; best first."
-    return section("Results", over_seeds + told + "<h3>Each run</h3>" + each, caption)
-
-
-def _told_of_all(runs: Mapping[str, Run]) -> list[str]:
-    """Return on how much the runs were measured, and what readers should know of their numbers, once each."""
-    amounts = {name: run.evaluation.measured_on() for name, run in runs.items() if run.shapes}
-    if len(set(amounts.values())) == 1:
-        first, *_ = amounts.values()
-        told = [first.replace("Measured on", "Each measured on", 1)]
-    else:
-        told = [f"{name}: {text[0].lower()}{text[1:]}" for name, text in amounts.items()]
-        told += ["The runs were tested on different shapes: differences may come from those."] if told else []
-    guesses = {
-        f"Guessing ({how}) reaches {run.metric(key).text(value)} ({run.metric(key).label})."
-        for run in runs.values()
-        for key in list(run.metrics)[:1]
-        if (guess := run.guess(key)) is not None
-        for how, value in [guess]
-    }
-    told += sorted(guesses)
-    said: dict[str, list[str]] = {}
-    for name, run in runs.items():
-        for text in remarks(run, guessing=False):
-            said.setdefault(text, []).append(name)
-    for text, names in said.items():
-        told.append(text if len(names) == len(runs) else f"{', '.join(names)}: {text[0].lower()}{text[1:]}")
-    return told
-
-
-def _results_table(rows: Mapping[str, Sequence[Run]], metrics: Mapping[str, Metric]) -> str:
-    """A table of metrics, with mean and standard deviation where a row has several runs."""
-    several = any(len(runs) > 1 for runs in rows.values())
-    tasks = len({run.task for runs in rows.values() for run in runs}) > 1
-    cells, means = [], []
-    for name, runs in rows.items():
-        row = [name, *([runs[0].task] if tasks else []), *([str(len(runs))] if several else [])]
-        values = {key: [run.metrics[key] for run in runs if key in run.metrics] for key in metrics}
-        means.append({key: float(np.mean(found)) for key, found in values.items() if found})
-        for key, metric in metrics.items():
-            found = values[key]
-            if len(found) > 1:
-                row.append(metric.text_with_spread(float(np.mean(found)), float(np.std(found, ddof=1))))
-            else:
-                row.append(metric.text(found[0] if found else None))
-        cells.append(row)
-    columns = ["run", *(["task"] if tasks else []), *(["runs"] if several else [])]
-    header = [*columns, *(metric.label for metric in metrics.values())]
-    first = len(header) - len(metrics)
-    marked = set()
-    for column, (key, metric) in enumerate(metrics.items(), start=first):
-        known = [metric.goodness(own.get(key)) for own in means]
-        if metric.better is not None and len(set(known)) > 1:
-            marked |= {(row, column) for row, value in enumerate(known) if value == max(known)}
-    return f'<div class="scroll results">{table(header, cells, marked=marked)}</div>'
-
-
-def _group_name(group: Mapping[str, Run]) -> str:
-    """Return the name of a run, or of several that differ in their seed only."""
-    first, *others = group
-    return first if not others else f"{first} and {count(len(others), 'other seed')}"
-
-
-def _training_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
-    runs = {name: run for group in groups for name, run in group.items()}
-    colour_of = {name: k for k, group in enumerate(groups) for name in group}
-    drawn = []
-    for key, (y, percent) in _shared_columns(runs).items():
-        logged = {n: (epochs_of(r.history), r.history[key]) for n, r in runs.items() if key in r.history}
-        colours = [colour_of[name] for name in logged]
-        drawn.append(plots.lines(logged, x="epoch", y=y, percent=percent, whole=True, colours=colours))
-    caption = "Runs that differ in their seed only share a colour." if len(groups) < len(runs) else ""
-    return section("Training", _side_by_side(drawn), caption) if drawn else ""
-
-
-def _results_side_by_side(groups: Sequence[Mapping[str, Run]]) -> str:
-    """Parts, as means over seeds, and curves of every run in the colour of its group."""
-    sections = []
-    found = {_group_name(group): [run.parts() for run in group.values()] for group in groups}
-    parts = {name: [own for own in runs if own is not None] for name, runs in found.items()}
-    named = [names for runs in parts.values() for _, names, _ in runs]
-    if named and all(names == named[0] for names in named):
-        values = {name: np.mean([iou for iou, _, _ in own], axis=0) for name, own in parts.items() if own}
-        caption = "Means over seeds." if any(len(own) > 1 for own in parts.values()) else ""
-        drawn = plots.bars(values, named[0], x="intersection over union")
-        sections.append(section("Parts", drawn, caption))
-    runs = {name: run for group in groups for name, run in group.items()}
-    colour_of = {name: place for place, group in enumerate(groups) for name in group}
-    sections += [_curve_section(texts, curves, colour_of) for texts, curves in _curves(runs).items()]
-    return "".join(sections)
-
-
-def _differences(groups: Sequence[Mapping[str, Run]]) -> str:
-    """Settings that are not the same in all runs, seeds apart where several were run."""
-    seeds = any(len(group) > 1 for group in groups)
-    columns = {_group_name(group): next(iter(group.values())).settings for group in groups}
+def _settings_that_differ(groups: Sequence[RunGroup]) -> str:
+    """Settings that are not the same in all groups, seeds apart where several were run."""
+    seeds = any(len(group.runs) > 1 for group in groups)
+    columns = {group.name: group.first.settings for group in groups}
     keys = dict.fromkeys(key for settings in columns.values() for key in settings)
     rows = [
         [key, *(settings.get(key, "–") for settings in columns.values())]
@@ -430,69 +511,7 @@ def _differences(groups: Sequence[Mapping[str, Run]]) -> str:
     return section("Settings that differ", inside)
 
 
-def _curves(runs: Mapping[str, Run]) -> dict[Curves, dict[str, Any]]:
-    """Return the curves of runs by what they show; of several runs each baseline, the same in all, once."""
-    found: dict[Curves, dict[str, Any]] = {}
-    others: dict[Curves, dict[str, Any]] = {}
-    for name, run in runs.items():
-        for place, (curve, rows) in enumerate(run.curves.items()):
-            if place == 0:
-                found.setdefault(run.curve_texts, {})[curve if len(runs) == 1 else name] = rows
-            else:
-                others.setdefault(run.curve_texts, {}).setdefault(curve, rows)
-    return {texts: {**curves, **others.get(texts, {})} for texts, curves in found.items()}
-
-
-def _are_shares(curves: Mapping[str, Any]) -> bool:
-    return all(np.nanmin(rows[:, 1]) >= 0 and np.nanmax(rows[:, 1]) <= 1 for rows in curves.values())
-
-
-def _shared_columns(runs: Mapping[str, Run]) -> dict[str, tuple[str, bool]]:
-    """Return what at least two runs have logged: its name for people, and whether it is in percent."""
-    seen: dict[str, list[tuple[str, bool]]] = {}
-    for run in runs.values():
-        losses, shares, others = split_history(run.history, run.known_metrics)
-        for key in (*losses, *shares, *others):
-            seen.setdefault(key, []).append((run.metric(key).label, key in shares))
-    return {
-        key: (found[0][0], all(percent for _, percent in found))
-        for key, found in seen.items()
-        if len(found) > 1
-    }
-
-
-def _distinct(runs: Sequence[Run]) -> list[str]:
-    """Return names of the runs; folders of the same name are told apart by what is above them."""
-    own = [run.name for run in runs]
-    names = [
-        f"{run.folder.resolve().parent.name}/{run.name}"
-        if run.folder and own.count(run.name) > 1
-        else run.name
-        for run in runs
-    ]
-    return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]
-
-
 # --- pieces of HTML; everything that comes from files is escaped here
-
-
-def _curve_section(
-    texts: Curves, curves: Mapping[str, Any], colour_of: Mapping[str, int] | None = None
-) -> str:
-    """A plot of curves; those of runs in the colours of their group, baselines in further ones."""
-    pairs = {name: (rows[:, 0], rows[:, 1]) for name, rows in curves.items()}
-    limits = (0, 1.02) if _are_shares(curves) else None
-    colours = None
-    if colour_of is not None:
-        further = count_from(max(colour_of.values()) + 1)
-        colours = [colour_of[name] if name in colour_of else next(further) for name in pairs]
-    drawn = plots.lines(
-        pairs,
-        **texts.axes,
-        limits=limits,
-        colours=colours,
-    )
-    return section(texts.title, drawn, texts.caption)
 
 
 def _folded(title: str, inside: str) -> str:

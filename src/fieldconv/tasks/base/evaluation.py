@@ -105,7 +105,7 @@ class Evaluation:
     def report(self, *, height: int = 900) -> Display:
         """Show the report in a notebook: all numbers, curves and tables, and shapes if it has a folder.
 
-        About 5 MB, as it brings its plotting along; ``.save("report.html")`` writes it to a file.
+        ``.save("report.html")`` writes it to a file.
         """
         from fieldconv.viz.notebook import show_report
 
@@ -132,14 +132,19 @@ class Evaluation:
         total = 0 if counts is None else round(float(counts.sum()))
         return total if total > len(self.shapes) else None  # else it counts shapes
 
+    def amount(self) -> str:
+        """Return how much was tested; empty if that is not known."""
+        if not self.shapes:
+            return ""
+        vertices = self.vertex_count()
+        return count(len(self.shapes), self.unit) + (f", {count(vertices, 'vertex')}" if vertices else "")
+
     def measured_on(self) -> str:
         """Return on how much the numbers were measured, and whether that is too little to trust them."""
         if not self.shapes:
             return ""
-        vertices = self.vertex_count()
-        amount = count(len(self.shapes), self.unit) + (f", {count(vertices, 'vertex')}" if vertices else "")
         few = len(self.shapes) < FEWEST
-        return f"Measured on {amount}" + (": too few to say how far to trust it." if few else ".")
+        return f"Measured on {self.amount()}" + (": too few to say how far to trust it." if few else ".")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; NaN as None."""

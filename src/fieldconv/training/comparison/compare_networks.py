@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fieldconv._duration import duration
+from fieldconv._progress import Progress
 from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
 from fieldconv.datasets.source import Part
 from fieldconv.datasets.surface_dataset import SurfaceDataset
@@ -15,18 +17,18 @@ from fieldconv.networks.protocol import Network
 from fieldconv.runs.compared import Compared, Difference
 from fieldconv.runs.run import EVALUATION, NUMBERS
 from fieldconv.tasks import task_named
-from fieldconv.tasks.base.metric import metric_of
+from fieldconv.tasks.base.metric import count, metric_of
 from fieldconv.training.batches import steps_per_epoch
 from fieldconv.training.checkpoint import STATE
 from fieldconv.training.comparison.cost import Cost, measured_cost
 from fieldconv.training.comparison.plan import PlannedRun, plan_runs, with_epochs
-from fieldconv.training.comparison.progress import ComparisonProgress
 from fieldconv.training.comparison.results import read_results, write_tables
 from fieldconv.training.diagnose import TrainingError
 from fieldconv.training.measure import evaluate
 from fieldconv.training.run import train_from
 from fieldconv.training.settings import FILE, Recipe, RunSettings
-from fieldconv.viz.comparison_page import write_comparison
+from fieldconv.viz import page
+from fieldconv.viz.report_page import groups_page, write_group_figures
 
 EMBEDDED_TASK = "segmentation"
 COSTS, PAGE = "costs", "report.html"
@@ -118,16 +120,17 @@ def compare(
     )
     planned.sort(key=lambda run: run.seed)  # what was stopped early has every network, with fewer seeds
     costs, expected = {}, {}
-    with ComparisonProgress(len(planned), quiet=quiet) as progress:
+    with Progress("measuring", len(networks), quiet=quiet) as progress:
         for name in networks:
             first = next(run.settings for run in planned if run.network == name)
             progress.say(f"Preparing the data for {name}, and measuring a step")
             examples = len(_opened(first, "train"))
             costs[name] = _cost(first, out / COSTS / name)
             expected[name] = costs[name].step * steps_per_epoch(examples, first.training.batch)
-        if budget is not None:
-            planned = [_within(run, 60 * budget, expected[run.network]) for run in planned]
-        failed = _run_all(planned, out, expected, progress)
+            progress.step()
+    if budget is not None:
+        planned = [_within(run, 60 * budget, expected[run.network]) for run in planned]
+    failed = _run_all(planned, out, expected, quiet=quiet)
     done = [run for run in planned if run.folder not in failed]
     return _reported(done, costs, failed, out, recipe)
 
@@ -143,26 +146,35 @@ def _cost(settings: RunSettings, place: Path) -> Cost:
 
 
 def _run_all(
-    planned: Sequence[PlannedRun], out: Path, expected: dict[str, float], progress: ComparisonProgress
+    planned: Sequence[PlannedRun], out: Path, expected: dict[str, float], *, quiet: bool
 ) -> dict[str, str]:
-    """Train and measure what is not done yet; return what failed."""
+    """Train and measure what is not done yet; return what failed. Progress counts expected seconds."""
+    for run in planned:
+        if (out / run.folder / FILE).is_file():
+            _check_same(run, out / run.folder)
+    missing = {
+        number: run
+        for number, run in enumerate(planned, start=1)
+        if not (out / run.folder / EVALUATION / NUMBERS).is_file()
+    }
+    seconds = {
+        number: run.settings.training.epochs * expected[run.network] for number, run in missing.items()
+    }
     failed: dict[str, str] = {}
-    progress.expect(sum(run.settings.training.epochs * expected[run.network] for run in planned))
-    after = 0.0
-    for number, run in enumerate(planned, start=1):
-        folder, epoch_seconds = out / run.folder, expected[run.network]
-        after += run.settings.training.epochs * epoch_seconds
-        if (folder / FILE).is_file():
-            _check_same(run, folder)
-        if not (folder / EVALUATION / NUMBERS).is_file():
-            before = progress.begin(number, run)
+    before = 0.0
+    with Progress("comparing", sum(seconds.values()), share=True, quiet=quiet) as progress:
+        for number, run in missing.items():
+            folder = out / run.folder
+            what = f"run {number}/{len(planned)}: {run.network}, seed {run.seed}"
+            progress.say(announcement(what, run, sum(seconds.values()) - before))
+            progress.reach(before, what=what)
             try:
                 model = train_from(
                     run.settings,
                     folder,
                     resume=(folder / STATE).is_file(),
                     quiet=True,
-                    each_epoch=partial(_show_epoch, progress, before, epoch_seconds),
+                    each_epoch=partial(_show_epoch, progress, before, expected[run.network]),
                 )
                 result = evaluate(model, _opened(run.settings, "test", model), out=folder)
             except TrainingError as error:  # the others may do better
@@ -173,14 +185,18 @@ def _run_all(
                 known = {metric.key: metric for metric in task_named(run.settings.task).metrics}
                 metric = metric_of(main, known)
                 progress.say(f"{run.folder}: {metric.label} {metric.text(value)}")
-        progress.reached(after)
+            before += seconds[number]
+            progress.reach(before)
     return failed
 
 
-def _show_epoch(
-    progress: ComparisonProgress, before: float, epoch_seconds: float, row: dict[str, Any]
-) -> None:
-    progress.reached(before + row["epoch"] * epoch_seconds)
+def announcement(what: str, run: PlannedRun, seconds: float) -> str:
+    """Return what is said when a run begins, with how long it and those after it will take."""
+    return f"{what}, {count(run.settings.training.epochs, 'epoch')}; about {duration(seconds)} left in all"
+
+
+def _show_epoch(progress: Progress, before: float, epoch_seconds: float, row: dict[str, Any]) -> None:
+    progress.reach(before + row["epoch"] * epoch_seconds)
 
 
 def _opened(settings: RunSettings, part: Part, model: Network | None = None) -> SurfaceDataset:
@@ -217,13 +233,12 @@ def _reported(
     settings = done[0].settings
     where = settings.source.data or "embedded creatures"
     how = "one recipe for all" if recipe == "common" else "each network's own recipe"
-    page = write_comparison(
-        out / PAGE,
+    write_group_figures(networks, out / "figures")
+    html = groups_page(
+        networks,
         title=f"Comparison of networks: {settings.task}",
         caption=f"{Path(where).name}; inputs {settings.network.features}; {how}",
-        networks=networks,
         differences=differences,
         failed=failed,
-        figures=out / "figures",
     )
-    return Comparison(networks, differences, page, failed)
+    return Comparison(networks, differences, page.write(out / PAGE, html), failed)

@@ -34,7 +34,7 @@ def read_results(
                 memory=cost.memory,
             )
         )
-    networks.sort(key=lambda network: -network.metric.goodness(network.mean(network.metric.key)))
+    networks.sort(key=lambda network: -network.goodness)
     return networks, differences_of(networks)
 
 

@@ -1,0 +1,149 @@
+"""Runs that differ in their seed only, and what they reached together."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fieldconv.runs.run import Run, epochs_of
+from fieldconv.tasks.base.evaluation import Curves
+from fieldconv.tasks.base.metric import Metric, count
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs that differ in their seed only; often there is just one.
+
+    Attributes
+    ----------
+    name : str
+    runs : dict of int to Run
+        Runs by seed, or by any other number.
+    labels : dict of int to str
+        Names of the runs, where they are not made from the group's name and the seed.
+    """
+
+    name: str
+    runs: Mapping[int, Run]
+    labels: Mapping[int, str] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def first(self) -> Run:
+        return next(iter(self.runs.values()))
+
+    @property
+    def named_runs(self) -> dict[str, Run]:
+        """The runs by their names."""
+        return {self.labels.get(seed, f"{self.name}, seed {seed}"): run for seed, run in self.runs.items()}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Further columns of the table of results."""
+        return {}
+
+    @property
+    def metric(self) -> Metric | None:
+        """The main number, if there is one."""
+        main = next(iter(self.first.metrics), None)
+        return None if main is None else self.first.metric(main)
+
+    def values(self, key: str) -> Floats:
+        """Return a number of each run that has it."""
+        return np.array([run.metrics[key] for run in self.runs.values() if key in run.metrics])
+
+    def mean(self, key: str) -> float:
+        """Return the mean of a number over seeds, NaN if no run has it."""
+        values = self.values(key)
+        return float(values.mean()) if len(values) else math.nan
+
+    def text(self, key: str) -> str:
+        """Return mean ± standard deviation over seeds."""
+        values, metric = self.values(key), self.first.metric(key)
+        if len(values) > 1:
+            return metric.text_with_spread(float(values.mean()), float(values.std(ddof=1)))
+        return metric.text(float(values[0]) if len(values) else None)
+
+    @property
+    def goodness(self) -> float:
+        """A number that is larger the better the mean of the main number is."""
+        metric = self.metric
+        return -math.inf if metric is None else metric.goodness(self.mean(metric.key))
+
+    def curve(self) -> Floats | None:
+        """Return (k, 3) x, mean and standard deviation over seeds of the runs' own curve.
+
+        None if there is none, or if the curves are not given at the same x.
+        """
+        own = [next(iter(run.curves.values())) for run in self.runs.values() if run.curves]
+        if not own or any(len(curve) != len(own[0]) or (curve[:, 0] != own[0][:, 0]).any() for curve in own):
+            return None
+        return _mean_and_spread(own[0][:, 0], [curve[:, 1] for curve in own])
+
+    @property
+    def curve_texts(self) -> Curves:
+        return self.first.curve_texts
+
+    def baselines(self) -> dict[str, Floats]:
+        """Return (k, 2) curves that do not depend on the network, such as those of signatures."""
+        return dict(list(self.first.curves.items())[1:])
+
+    def over_epochs(self, key: str) -> Floats:
+        """Return (k, 3) epoch, mean and standard deviation over seeds of a column of the runs' logs."""
+        logs = [run.history for run in self.runs.values() if key in run.history]
+        epochs = min(len(log[key]) for log in logs)
+        return _mean_and_spread(epochs_of(logs[0])[:epochs], [log[key][:epochs] for log in logs])
+
+    def parts(self) -> tuple[Floats, list[str], list[int]] | None:
+        """Return intersection over union of each tested part, mean over seeds; None if parts differ."""
+        found = [own for run in self.runs.values() if (own := run.parts()) is not None]
+        if not found or any(own[1] != found[0][1] for own in found):
+            return None
+        _, names, numbers = found[0]
+        return np.mean([iou for iou, _, _ in found], axis=0), names, numbers
+
+
+def group_by_seed(runs: Sequence[Run]) -> list[RunGroup]:
+    """Return groups of runs that differ in nothing but their seed, best group and best run first.
+
+    Groups of one task stay together.
+    """
+    names = _distinct(runs)
+    found: dict[str, dict[int, Run]] = {}
+    for number, run in enumerate(runs):
+        same = {key: value for key, value in run.settings.items() if key.split(".")[-1] != "seed"}
+        found.setdefault(json.dumps([run.task, same], sort_keys=True), {})[number] = run
+    tasks = list(dict.fromkeys(run.task for run in runs))
+    groups = []
+    for members in found.values():
+        alone = {number: RunGroup(names[number], {number: run}) for number, run in members.items()}
+        best_first = sorted(alone, key=lambda number: -alone[number].goodness)
+        others = len(members) - 1
+        name = names[best_first[0]] + (f" and {count(others, 'other seed')}" if others else "")
+        labels = {number: names[number] for number in members}
+        groups.append(RunGroup(name, {number: members[number] for number in best_first}, labels=labels))
+    return sorted(groups, key=lambda group: (tasks.index(group.first.task), -group.goodness))
+
+
+def _mean_and_spread(at: Floats, heights: Sequence[Floats]) -> Floats:
+    stacked = np.stack(heights)
+    spread = stacked.std(0, ddof=1) if len(stacked) > 1 else np.zeros(stacked.shape[1])
+    return np.stack([at, stacked.mean(0), spread], 1)
+
+
+def _distinct(runs: Sequence[Run]) -> list[str]:
+    """Return names of the runs; folders of the same name are told apart by what is above them."""
+    own = [run.name for run in runs]
+    names = [
+        f"{run.folder.resolve().parent.name}/{run.name}"
+        if run.folder and own.count(run.name) > 1
+        else run.name
+        for run in runs
+    ]
+    return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]

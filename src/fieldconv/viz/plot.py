@@ -1,0 +1,250 @@
+"""A plot: one matplotlib figure, shown on a page as SVG with values under the pointer, or saved for print."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from fieldconv._io import atomic_path
+
+COLUMN, PAGE = 3.3, 6.9  # inches: a column and a page of a paper
+SCREEN = 4.1  # inches on a page for the screen: letters can be read on a phone, and are not huge elsewhere
+WIDEST = 1.7  # pixels for a point of the figure, at most; and at least one, which can just be read
+
+INK, GRID, AXIS, CARD, RIM = "#1a2230", "#e6e9ed", "#9aa4b1", "#fefefe", "#fdfdfd"
+# A page has its own colours for these, which change with its theme.
+_PAGE_COLOURS = {
+    INK: "var(--ink)",
+    GRID: "var(--grid)",
+    AXIS: "var(--axis)",
+    CARD: "var(--card)",
+    RIM: "var(--rim)",
+}
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "axes.edgecolor": AXIS,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "lines.linewidth": 1.4,
+    "xtick.color": AXIS,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.color": AXIS,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": 7.5,
+    "ytick.major.width": 0.6,
+    "ytick.major.size": 2.5,
+    "pdf.fonttype": 42,  # outlines, which publishers ask for
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "fieldconv",  # the same figure gives the same file
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 300,
+}
+
+
+@dataclass(frozen=True)
+class Key:
+    """A line of a legend; without dashes a block of colour."""
+
+    name: str
+    colour: str
+    dashes: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where the pointer shows a text: boxes ``(left, right, low, high)`` in data; NaN is an axes' edge."""
+
+    axes: Axes
+    text: str
+    boxes: Sequence[tuple[float, float, float, float]]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure and what a page adds to it.
+
+    Attributes
+    ----------
+    figure : Figure
+        From matplotlib, with a legend where one is needed.
+    label : str
+        What can be seen, in words.
+    keys : sequence of Key
+        The legend on a page, above the figure.
+    spots : sequence of Spot
+    """
+
+    figure: Figure
+    label: str = ""
+    keys: Sequence[Key] = ()
+    spots: Sequence[Spot] = field(default=(), repr=False)
+
+    def save(self, path: str | Path) -> tuple[Path, Path]:
+        """Write ``<path>.png`` and ``<path>.pdf``, each whole or not at all; any such suffix is replaced.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from fieldconv.viz.figures import lines
+        >>> png, pdf = lines({"a": ([0, 1], [0, 1])}).save(Path(tempfile.mkdtemp()) / "plot")
+        >>> png.name, pdf.name
+        ('plot.png', 'plot.pdf')
+        """
+        path = Path(path)
+        base = path.with_suffix("") if path.suffix in (".png", ".pdf") else path
+        written = []
+        for suffix in ("png", "pdf"):
+            target = base.with_name(f"{base.name}.{suffix}")
+            # Without a date the same figure gives the same file.
+            metadata = {"CreationDate": None} if suffix == "pdf" else {}
+            with atomic_path(target) as temporary, style():
+                self.figure.savefig(temporary, format=suffix, metadata=metadata)
+            written.append(target)
+        return written[0], written[1]
+
+    def html(self) -> str:
+        """Return the plot as HTML, for a page: legend, figure as SVG, texts for the pointer."""
+        for axes in self.figure.axes:
+            if (legend := axes.get_legend()) is not None:
+                legend.remove()
+        for legend in list(self.figure.legends):
+            legend.remove()
+        file = io.StringIO()
+        unknown = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        self.figure.set_dpi(72)  # SVG counts in points
+        with style(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # the reader's browser has more letters
+            self.figure.savefig(file, format="svg", transparent=True, metadata=unknown)
+        width, height = 72 * self.figure.get_size_inches()
+        drawn = _for_page(file.getvalue())
+        spots = "".join(self._spot(spot, height) for spot in self.spots)
+        keys = "".join(f"<span>{_swatch(key)}{escape(key.name)}</span>" for key in self.keys)
+        return (
+            f'<div class="plot" style="max-width:{WIDEST * width:.0f}px">'
+            + (f'<div class="keys">{keys}</div>' if keys else "")
+            + f'<svg viewBox="0 0 {width:.1f} {height:.1f}" style="min-width:{width:.0f}px" role="img" '
+            f'aria-label="{escape(self.label)}">{drawn}{spots}</svg></div>'
+        )
+
+    def _spot(self, spot: Spot, height: float) -> str:
+        """The boxes of a spot as one path; each at least so large that a pointer can meet it."""
+        boxes = np.array(spot.boxes, dtype=np.float64)
+        edges = np.array([spot.axes.get_xlim(), spot.axes.get_ylim()])
+        low, high = (
+            spot.axes.transData.transform(
+                np.where(np.isnan(boxes[:, side::2]), edges[:, side], boxes[:, side::2])
+            )
+            for side in (0, 1)
+        )
+        first, last = np.minimum(low, high), np.maximum(low, high)
+        missing = np.maximum(5 - (last - first), 0) / 2
+        first, last = first - missing, last + missing
+        path = "".join(
+            f"M{x:.1f} {height - y:.1f}h{w:.1f}v{-h:.1f}h{-w:.1f}z"
+            for (x, y), (w, h) in zip(first.tolist(), (last - first).tolist(), strict=True)
+        )
+        return f'<path class="spot" data-tip="{escape(spot.text)}" d="{path}"/>'
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the style of our figures: for columns of papers, with colours that everybody can tell apart."""
+    with rc_context(_STYLE):
+        yield
+
+
+@contextmanager
+def new_figure(
+    width: float, height: float, *, columns: int = 1, grid: bool = True
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Give a figure with axes side by side, in our style, without a screen."""
+    with style():
+        figure = Figure(figsize=(width, height), facecolor="white")
+        axes = list(figure.subplots(1, columns, squeeze=False)[0])
+        for each in axes:
+            each.grid(visible=grid)
+        yield figure, axes
+
+
+def plain_text(text: str) -> str:
+    """Return a text as matplotlib shall draw it.
+
+    It would read $…$ as mathematics, and leave out labels that begin with an underscore.
+    """
+    text = str(text).replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+def css(colour: NDArray[np.uint8]) -> str:
+    """Return a colour as CSS and matplotlib write it.
+
+    Examples
+    --------
+    >>> css(np.array([230, 159, 0], dtype=np.uint8))
+    '#e69f00'
+    """
+    return "#" + bytes(colour).hex()
+
+
+def _for_page(svg: str) -> str:
+    """Return what is drawn in an SVG file, in the colours of the page, with few digits."""
+    inside = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
+    inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)  # it would hold for the whole page
+    inside = re.sub(r"<[^>]*>", lambda tag: _smaller(tag[0]), inside)
+    return re.sub(r">\s+<", "><", inside)
+
+
+def _smaller(tag: str) -> str:
+    tag = re.sub(r'(<g) id="[^"]*"', r"\1", tag)  # the same in each plot of a page
+    tag = re.sub(r"(\.\d\d)\d+", r"\1", re.sub(r"\s+", " ", tag))
+    return re.sub(
+        r"(stroke|fill): (#[0-9a-f]{6})", lambda found: f"{found[1]}: {_on_page(*found.groups())}", tag
+    )
+
+
+def _on_page(use: str, colour: str) -> str:
+    """Return a colour for a page: its own one where it has one; dark lines get lighter in its dark theme."""
+    if colour in _PAGE_COLOURS:
+        return _PAGE_COLOURS[colour]
+    red, green, blue = bytes.fromhex(colour[1:])
+    dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.3 * 255
+    return f"color-mix(in oklab, {colour}, white var(--lift))" if dark and use == "stroke" else colour
+
+
+def _swatch(key: Key) -> str:
+    """A short piece of a line, or a block of colour with a rim."""
+    if key.dashes is None:
+        return f'<i class="block" style="background:{key.colour}"></i>'
+    dashes = " ".join(f"{2 * length:g}" for length in key.dashes)
+    line = f'style="stroke:{_on_page("stroke", key.colour)}" stroke-dasharray="{dashes}"'
+    return f'<svg class="line" viewBox="0 0 22 8"><path d="M0 4h22" {line}/></svg>'

@@ -18,7 +18,10 @@ from viz.browser import Browser
 from viz.runs import BENCHMARK, PARTS, TASKS, write_run
 from viz.test_viewer import LOADS, NASTY, Tags
 
-READY = "!document.querySelector('[data-fieldconv]') || window.fieldconv && fieldconv.ready"
+READY = (
+    "document.readyState === 'complete' && "
+    "(!document.querySelector('[data-fieldconv]') || window.fieldconv && fieldconv.ready)"
+)
 
 
 def own_text(path: Path) -> str:

@@ -61,7 +61,13 @@ def makers_of_cases() -> dict[str, Callable[[], Callable[[], Any]]]:
 
     import geodesics
     import layers
-    from fieldconv.geometry import geodesic_discs, heat_kernel_signature
+
+    try:
+        from fieldconv.geometry import geodesic_discs, heat_kernel_signature
+    except ImportError:  # a version from before the namespaces were flat
+        from fieldconv.geometry.geodesics import geodesic_discs
+
+        from fieldconv.geometry.spectral import heat_kernel_signature
 
     def discs(count: int, radius: float, every: int, solver: str) -> Callable[[], Any]:
         mesh = geodesics.sphere_mesh(count).normalised()

@@ -61,6 +61,9 @@ class Charts(NamedTuple):
     fans: Records  # of FAN
     first_corner: Ints  # (V + 1,) where each vertex's corners begin in …
     corners_of: Ints  # (3F,) … the corners, vertex by vertex
+    most_corners: int  # at a vertex, at least 1
+    most_sheets: int  # faces at an edge
+    narrowest: float  # angle of a corner
 
     @property
     def twin(self) -> Ints:
@@ -146,7 +149,17 @@ def _make_charts(mesh: Mesh) -> Charts:
     fans = fans[: _lay_fans(corners, vertices, fans, first_corner, corners_of)].copy()
     share = np.bincount(faces.ravel(), np.repeat(double_area / 6, 3), minlength=count)
     vertices["extent"] = np.sqrt(share / np.pi)
-    return Charts(faces, corners, vertices, fans, first_corner, corners_of)
+    return Charts(
+        faces,
+        corners,
+        vertices,
+        fans,
+        first_corner,
+        corners_of,
+        int(np.diff(first_corner).max(initial=1)),
+        _most_sheets(corners),
+        float(corners["angle"].min(initial=np.inf)),
+    )
 
 
 def _distinct_faces(faces: Ints) -> Ints:
@@ -200,6 +213,18 @@ def _measure(corners: Records, points: Floats) -> Floats:
         double_area[:, None], ((first - points) * (second - points)).sum(-1)
     ).ravel()
     return double_area
+
+
+@kernel
+def _most_sheets(corners):  # type: ignore[no-untyped-def]
+    """The largest number of faces that share an edge."""
+    most = 1
+    for corner in range(len(corners)):
+        sheets, other = 1, corners[corner].twin
+        while other > corner:
+            sheets, other = sheets + 1, corners[other].twin
+        most = max(most, sheets)
+    return most
 
 
 @kernel

@@ -101,9 +101,9 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
         lit[corner].distance = np.inf
     entered = np.full(len(chart.faces), -1)  # number of the last source whose light came into each triangle
     wedges, heap = np.empty(1024, WEDGE), np.empty(1024, ENTRY)
-    sheets, needles = _most_sheets(chart.corners), _narrowest_angle(chart.corners) < NARROWEST
+    sheets, needles = chart.most_sheets, chart.narrowest < NARROWEST
     # The most a vertex can put on the heap: per corner two wedges in each sheet, and two vertices for each.
-    most = 4 * (sheets + 1) * _most_corners(chart.first_corner)
+    most = 4 * (sheets + 1) * chart.most_corners
     tallies, counts = np.zeros(len(sources), TALLY), np.zeros(len(sources), np.int64)
     pairs, count = np.empty(max(64 * len(sources), 64), PAIR), ZERO
     for number in range(len(sources)):
@@ -564,33 +564,3 @@ def _has_crossed(wedges, item, face):  # type: ignore[no-untyped-def]
             return True
         item = wedge.parent
     return False
-
-
-@kernel
-def _most_corners(first_corner):  # type: ignore[no-untyped-def]
-    """The largest number of corners at a vertex, at least 1."""
-    most = 1
-    for vertex in range(len(first_corner) - 1):
-        most = max(most, first_corner[vertex + 1] - first_corner[vertex])
-    return most
-
-
-@kernel
-def _narrowest_angle(corners):  # type: ignore[no-untyped-def]
-    """The smallest angle of a corner."""
-    narrowest = np.inf
-    for corner in range(len(corners)):
-        narrowest = min(narrowest, corners[corner].angle)
-    return narrowest
-
-
-@kernel
-def _most_sheets(corners):  # type: ignore[no-untyped-def]
-    """The largest number of faces that share an edge."""
-    most = 1
-    for corner in range(len(corners)):
-        sheets, other = 1, corners[corner].twin
-        while other > corner:
-            sheets, other = sheets + 1, corners[other].twin
-        most = max(most, sheets)
-    return most

@@ -287,3 +287,13 @@ def test_zsh_understands_the_script_of_bash(capsys: pytest.CaptureFixture[str]) 
     shown = capsys.readouterr().out
     assert shown.startswith("autoload -U +X bashcompinit && bashcompinit\n")
     assert "complete -o default -F _fieldconv fieldconv" in shown
+
+
+def test_an_option_may_be_needed_although_the_command_has_a_default() -> None:
+    def store(*, out: Path | None = None) -> None:
+        """Store."""
+
+    assert Arguments(store, "store").read([]).keywords == {}
+    with pytest.raises(UsageError, match="required: --out"):
+        Arguments(store, "store", needed=["out"]).read([])
+    assert Arguments(store, "store", needed=["out"]).read(["--out", "here"]).keywords == {"out": Path("here")}

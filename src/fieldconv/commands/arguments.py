@@ -10,7 +10,7 @@ import itertools
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
@@ -43,6 +43,8 @@ class Arguments:
         How the command is called.
     choices : mapping of str to sequence of str
         Values that a parameter can have, where its type does not say so.
+    needed : collection of str
+        Options that must be given, although the command could be called without.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Arguments:
         command: Callable[..., Any],
         program: str,
         choices: Mapping[str, Sequence[str]] | None = None,
+        needed: Collection[str] = (),
     ) -> None:
         about, examples, texts = command_texts(command)
         self.command = command
@@ -82,7 +85,8 @@ class Arguments:
             if parameter.kind is parameter.VAR_KEYWORD:
                 usage.append(OPTIONS)
                 continue
-            default, text = parameter.default, texts.get(name, "")
+            default = inspect.Parameter.empty if name in needed else parameter.default
+            text = texts.get(name, "")
             text += _default(default) if default not in (None, ()) else ""
             here, names = parameter.kind is parameter.POSITIONAL_ONLY, (choices or {}).get(name, ())
             usage.append(self._add(self._parser, name, hints[name], text, default, here, names))
@@ -180,7 +184,7 @@ class Arguments:
         else:
             metavar = name.upper().replace("_", "-")
             metavar = metavar if positional else METAVARS.get(kind, metavar)
-        if optional and default is not None:  # leaving it out is something else
+        if optional and not required and default is not None:  # leaving it out is something else
             metavar += "|None"
         read = functools.partial(_read, kind, tuple(choices), optional)
         if positional:

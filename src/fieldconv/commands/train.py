@@ -59,8 +59,8 @@ def arguments_for(words: Sequence[str], program: str) -> Arguments:
     others = {name: _values(task.name, network, name, given) for name in presets}
     values = others.pop(preset, None)
     names = {"task": task_names(), "network": network_names(), "preset": list(task.presets)}
-    command = settings_command if "--print-settings" in words and not helped else train_command
-    arguments = Arguments(command, program, choices=names)
+    needed = () if "--print-settings" in words else ("out",)
+    arguments = Arguments(train_command, program, choices=names, needed=needed)
     arguments.add_settings(
         "data", "Where the meshes come from.", DataSource, vars(DataSource()) if helped else None
     )
@@ -110,7 +110,7 @@ def train_command(
     task: Annotated[str, "TASK"],
     /,
     *,
-    out: Annotated[Path, "RUN"],
+    out: Annotated[Path | None, "RUN"] = None,
     network: Annotated[str | None, "NAME"] = None,
     finetune: Annotated[str | None, "RUN|NAME"] = None,
     preset: str | None = None,
@@ -142,16 +142,16 @@ def train_command(
             try (tiny).
         config: YAML or JSON file of settings, such as the run.yaml of another run; options override it.
         resume: Go on where the run in --out stopped, with its settings; results are as in one go.
-        print_settings: Print every setting and where it comes from, and train nothing; --out is not needed.
+        print_settings: Print every setting and where it comes from, and train nothing; --out may be left out.
     """
     from fieldconv import keep_freed_memory
     from fieldconv.labels.errors import DatasetError
     from fieldconv.training.evidence import report_on
     from fieldconv.training.measure import evaluate
     from fieldconv.training.run import check_free, train_from
-    from fieldconv.training.settings import FILE, RunSettings
+    from fieldconv.training.settings import FILE, RunSettings, explain
 
-    if resume and config is None:
+    if resume and config is None and out is not None:
         config = out / FILE
         if not config.is_file():
             raise ValueError(
@@ -160,6 +160,10 @@ def train_command(
     settings = RunSettings.assemble(
         task, preset=preset, network=network, finetune=finetune, file=config, changes=changes
     )
+    if print_settings:
+        print(explain(settings))
+        return 0
+    assert out is not None  # it is needed otherwise, see `arguments_for`
     check_free(out, resume)
     keep_freed_memory()
     model = train_from(settings, out, resume=resume)
@@ -174,34 +178,6 @@ def train_command(
         else:
             print_metrics(evaluate(model, data, out=out, quiet=False))
     print(f"The network is in {out}. Try: fieldconv predict {shlex.quote(str(out))} MESH --out RESULT")
-    return 0
-
-
-def settings_command(
-    task: Annotated[str, "TASK"],
-    /,
-    *,
-    out: Path | None = None,
-    network: Annotated[str | None, "NAME"] = None,
-    finetune: Annotated[str | None, "RUN|NAME"] = None,
-    preset: str | None = None,
-    config: Path | None = None,
-    resume: bool = False,
-    print_settings: bool = True,
-    **changes: Any,
-) -> int:
-    """Print every setting that `train` would use, and where it comes from."""
-    from fieldconv.training.settings import FILE, RunSettings, explain
-
-    if resume and config is None and out is not None:
-        config = out / FILE
-    print(
-        explain(
-            RunSettings.assemble(
-                task, preset=preset, network=network, finetune=finetune, file=config, changes=changes
-            )
-        )
-    )
     return 0
 
 

@@ -94,7 +94,6 @@ class SurfaceDataset(Dataset[Any]):
         self.task = collection.task
         self.class_names = collection.class_names
         self.transform = transform
-        self.ball = ball
         self._shapes = PreparedShapes(
             collection,
             pre_transform=pre_transform,
@@ -116,6 +115,11 @@ class SurfaceDataset(Dataset[Any]):
     def settings(self) -> SurfaceSettings | None:
         """Settings with which meshes are prepared; None if that is done by one's own callable."""
         return self._shapes.settings
+
+    @property
+    def ball(self) -> float:
+        """Geodesic radius, at unit area, within which a match of a pair counts as right."""
+        return self._shapes.ball
 
     @property
     def num_classes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -59,6 +59,11 @@ class Fields:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {name: vars(self)[name] for name in self.keys()}
+
+    def update(self: Own, fields: Mapping[str, Any]) -> Own:
+        """Set several fields, and return the same object."""
+        vars(self).update(fields)
+        return self
 
     def to(self: Own, device: torch.device | str | int, *, non_blocking: bool = False) -> Own:
         """Move all tensors to a device, in place, and return the same object."""

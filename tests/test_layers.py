@@ -57,9 +57,7 @@ NARROW = {
 # Who may not know whom.
 STRANGERS = [("datasets", "networks"), ("labels", "surface")]
 # What runs and pictures know of tasks: what a number, values at vertices and an evaluation are.
-RESULTS = {
-    f"fieldconv.tasks.base.{name}" for name in ("evaluation", "metric", "uncertainty", "vertex_values")
-}
+RESULTS = {f"fieldconv.tasks.base.{name}" for name in ("evaluation", "metric", "metrics", "vertex_values")}
 
 
 def modules() -> list[Path]:

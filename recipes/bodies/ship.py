@@ -23,7 +23,7 @@ import fieldconv as fc
 from fieldconv._io import read_text, write_text
 from fieldconv.models import MODELS, folder_of
 from fieldconv.tasks import TemplatePoints
-from fieldconv.tasks.base.calibration import fit_temperature
+from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.tasks.template_points import places_of
 from fieldconv.training.checkpoint import CARD, CONFIG, read_config, save_pretrained
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode

@@ -300,7 +300,7 @@ def test_files_have_the_permissions_of_any_new_file(tmp_path):
 
 
 def test_distances_on_templates_are_counted_and_cleared(tmp_path):
-    from fieldconv.tasks.base.template_distances import template_distances
+    from fieldconv.tasks.correspondence import template_distances
 
     template_distances(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), tmp_path)
     assert SurfaceCache(tmp_path).size()[0] == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fieldconv.tasks.base.calibration import LIMITS, Reliability, fit_temperature
+from fieldconv.tasks.base.label_task import LIMITS, Reliability, fit_temperature
 
 
 @pytest.mark.parametrize("factor", [0.25, 1.0, 3.0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,7 +60,7 @@ def test_segmentation() -> None:
     assert 2 / 3 < found.intervals["accuracy"][0] < found.intervals["accuracy"][1] < 1
 
 
-def test_correspondence(tmp_path: Path) -> None:
+def test_correspondence() -> None:
     """On a strip of four unit squares, vertex 2i at (i, 0): errors are distances along it, over √area = 2."""
     surface, _ = three_vertices()
     template = Mesh(*strip(4))
@@ -72,7 +71,7 @@ def test_correspondence(tmp_path: Path) -> None:
     unknown, _ = three_vertices()
     unknown.name, unknown.vertex_y = "unknown", torch.tensor([-1, -1, 0])
     data = Data([surface, unknown], template=template, class_names=())
-    found = Correspondence(tmp_path).evaluate(lambda _: outputs, data, follow=follow)
+    found = Correspondence().evaluate(lambda _: outputs, data, follow=follow)
     # Predicted 4, 8, 8 on both; the unknown ones do not count, though distances[-1] could be read.
     errors = np.array([0, 1 / 2, 0, 2])
     assert found.metrics["exact"] == pytest.approx(2 / 4)

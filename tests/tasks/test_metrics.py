@@ -66,13 +66,13 @@ def test_share_within_counts(errors: np.ndarray) -> None:
 
 def test_error_summary_of_known_errors() -> None:
     # Half exact, half at 0.125: the curve is 1/2 up to the middle of [0, 0.25], then 1.
-    within = summarise_errors([0.0, 0.049, 0.051, 0.099]).within
+    within = summarise_errors([0.0, 0.049, 0.051, 0.099])["within_0.05"]
     assert within == 0.5
     summary = summarise_errors([0.0, 0.0, 0.125, 0.125])
-    assert summary.exact == 0.5
-    assert summary.within == 0.5
-    assert summary.mean == pytest.approx(6.25)
-    assert summary.area_under_curve == pytest.approx(0.75, abs=0.006)
+    assert summary["exact"] == 0.5
+    assert summary["within_0.05"] == 0.5
+    assert summary["mean_error"] == pytest.approx(6.25)
+    assert summary["area_under_curve"] == pytest.approx(0.75, abs=0.006)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 12))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldconv.geometry import Mesh
-from fieldconv.tasks.base.template_distances import template_distances
+from fieldconv.tasks.correspondence import template_distances
 from shapes import icosphere
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldconv.tasks.base.uncertainty import FEWEST, majority, mean_interval, sum_interval
+from fieldconv.tasks.base.metrics import FEWEST, majority, mean_interval, sum_interval
 
 
 @given(st.integers(FEWEST, 400), st.data())

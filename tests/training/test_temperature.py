@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fieldconv.tasks.base.calibration import LIMITS
+from fieldconv.tasks.base.label_task import LIMITS
 from fieldconv.training import calibrate, evaluate, load, predict, train
 from tests.training.blobs import blobs, tiny_network
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from fieldconv.tasks.base.evaluation import Curves, Evaluation, is_number
 from fieldconv.tasks.base.metric import Metric, metric_of
-from fieldconv.tasks.base.uncertainty import majority, mean_interval
+from fieldconv.tasks.base.metrics import majority, mean_interval
 
 Floats = NDArray[np.float64]
 

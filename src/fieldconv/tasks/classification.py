@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,17 +27,12 @@ from fieldconv.tasks.base import (
     Prediction,
     TrainingConfig,
 )
-from fieldconv.tasks.base.calibration import Reliability
 from fieldconv.tasks.base.cross_entropy import cross_entropy
-from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
+from fieldconv.tasks.base.evaluation import Record
+from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import accuracy, confusion
 from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
-
-_RIVALS: dict[str, dict[str, Any]] = {  # what their papers have for SHREC'11
-    "diffusionnet": {"width": 32},
-    "deltaconv": {"width": 32, "layers": 4, "embedding": 1024},
-}
 
 
 class Classification(LabelTask):
@@ -86,7 +80,7 @@ class Classification(LabelTask):
         """Put the class on a surface: ``y`` (1,)."""
         surface.y = torch.tensor([int(sample.target)])
 
-    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+    def carried(self, target: object, mesh: Mesh, damage: Damaged) -> object:
         """Return the class: damage does not change it."""
         return target
 
@@ -132,16 +126,15 @@ class Classification(LabelTask):
             shapes,
             {"confusion": matrix},
             {"confidence": reliability.curve},
-            intervals={CALIBRATION.key: apart} if (apart := reliability.interval) else {},
+            intervals=reliability.intervals,
             class_names=names,
         )
 
     def note(self, found: Prediction) -> str:
-        assert found.labels is not None
-        label = int(found.labels)
-        return f"{found.name_of(label) or label} ({100 * float(found.confidence or 0):.0f} %)"
+        summary = self.summary(found)
+        return f"{summary['name']} ({100 * float(found.confidence or 0):.0f} %)"
 
-    def summary(self, found: Prediction) -> dict[str, Any]:
+    def summary(self, found: Prediction) -> Record:
         assert found.labels is not None
         label = int(found.labels)
         return {

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
+from fieldconv.geometry.geodesic.distances import all_distances
+from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import edge_graph
-from fieldconv.labels.collection import Collection, Item, Sample, load_mesh
-from fieldconv.labels.label_files import write_numbers
+from fieldconv.labels.collection import Collection, load_mesh
 from fieldconv.labels.own_folder import OwnFolder, read_map, template_files
 from fieldconv.networks.protocol import Network
-from fieldconv.surface.cache import default_folder
+from fieldconv.surface.cache import SurfaceCache, default_folder, mesh_digest
 from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import (
     Curves,
@@ -28,25 +30,18 @@ from fieldconv.tasks.base import (
     Outputs,
     Prediction,
 )
-from fieldconv.tasks.base.calibration import Reliability
-from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask
+from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.template_distances import template_distances
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
 COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing
+EXACT = 0.15  # up to this distance the exact solver's; beyond, within about half a percent
 
 
 class Correspondence(LabelTask):
-    """A template vertex per point; judged by the geodesic distance, on the template, to the true one.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where distances on templates are kept; the cache by default.
-    """
+    """A template vertex per point; judged by the geodesic distance, on the template, to the true one."""
 
     name, about = "correspondence", "a vertex of a template at each vertex"
     layout = (
@@ -71,9 +66,6 @@ class Correspondence(LabelTask):
     one_template = True
     can_match = True
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self.folder = folder
-
     # Data
 
     def recognises(self, root: Path) -> int:
@@ -96,10 +88,6 @@ class Correspondence(LabelTask):
             template=partial(load_mesh, templates[0]) if template is not None else None,
         )
 
-    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
-        sample.mesh.save(folder / f"{item.name}.obj")
-        write_numbers(folder / f"{item.name}.txt", sample.target)
-
     def write_common(self, folder: Path, collection: Collection) -> None:
         if collection.template is not None:
             collection.template().save(folder / "template.obj")
@@ -111,7 +99,7 @@ class Correspondence(LabelTask):
 
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         assert data.template is not None
-        distances = template_distances(data.template, self.folder or default_folder())
+        distances = template_distances(data.template)
         everything, asked, shapes, reliability = [], [], [], Reliability()
         for surface in follow(data):
             sure, found = at_vertices(surface, network(surface).softmax(1)).max(1)
@@ -121,47 +109,16 @@ class Correspondence(LabelTask):
             errors = distances[truth[known], predicted[known]]
             everything.append(errors)
             asked.append(truth[known])
-            own = summarise_errors(errors)
-            shapes.append(
-                {
-                    "name": surface.name,
-                    "vertices": len(truth),
-                    "within_0.05": own.within,
-                    "exact": own.exact,
-                    "mean_error": own.mean,
-                    "area_under_curve": own.area_under_curve,
-                }
-            )
+            shapes.append({"name": surface.name, "vertices": len(truth), **summarise_errors(errors)})
         errors = np.concatenate(everything)
-        total = summarise_errors(errors)
         return Evaluation(
             self.name,
-            {
-                "within_0.05": total.within,
-                "exact": total.exact,
-                "mean_error": total.mean,
-                "area_under_curve": total.area_under_curve,
-                CALIBRATION.key: reliability.error,
-            },
+            {**summarise_errors(errors), CALIBRATION.key: reliability.error},
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},
             guesses=_random_vertices(distances, np.concatenate(asked)),
-            intervals={CALIBRATION.key: apart} if (apart := reliability.interval) else {},
+            intervals=reliability.intervals,
         )
-
-    def show(self, found: Prediction) -> list[VertexValues]:
-        assert found.labels is not None
-        assert found.confidence is not None
-        return [
-            VertexValues(name="Correspondence", key="label", kind="places", values=found.labels),
-            VertexValues(
-                name="Confidence",
-                key="probability",
-                kind="scalar",
-                values=found.confidence,
-                limits=(0.0, 1.0),
-            ),
-        ]
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
         """Return the vertex of the other mesh at which the same template vertex is likeliest."""
@@ -186,7 +143,7 @@ class Correspondence(LabelTask):
         truth = surface.vertex_y.numpy()
         assert match is not None
         assert data.template is not None
-        distances = template_distances(data.template, self.folder or default_folder())
+        distances = template_distances(data.template)
         error = np.where(truth >= 0, distances[np.maximum(truth, 0), match], np.nan)
         shown = [
             VertexValues(name="Correspondence", key="match", kind="places", values=match),
@@ -222,3 +179,27 @@ def _random_vertices(
         "mean_error": 100 * (share @ distances.mean(1)),
     }
     return {key: ("a random vertex", float(value)) for key, value in reached.items()}
+
+
+def template_distances(mesh: Mesh, folder: str | Path | None = None) -> NDArray[np.float32]:
+    """Return (V, V) geodesic distances on the mesh scaled to unit area; kept in ``folder``, or in the cache.
+
+    Exact up to 0.15, which is where error curves are read; beyond by a front over the triangles, within
+    about half a percent. Between components the distance is infinite.
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> template_distances(square).round(3)[0].tolist()
+    [0.0, 1.0, 1.4140000343322754, 1.0]
+    """
+    store, key = (
+        SurfaceCache(folder or default_folder()),
+        ["distances", SOLVER_VERSION, EXACT, mesh_digest(mesh)],
+    )
+    stored = store.load(key)
+    if stored is None:
+        stored = {"distances": torch.from_numpy(all_distances(mesh.normalised(), EXACT))}
+        store.save(key, stored)
+    distances: NDArray[np.float32] = stored["distances"].numpy()
+    return distances

@@ -19,7 +19,6 @@ from fieldconv.labels.label_files import (
     mesh_labels,
     read_labels,
     vertex_labels,
-    write_numbers,
 )
 from fieldconv.labels.own_folder import SIDES, OwnFolder
 from fieldconv.networks.protocol import Network
@@ -31,13 +30,18 @@ from fieldconv.tasks.base import (
     Follow,
     Metric,
     Outputs,
-    Prediction,
 )
-from fieldconv.tasks.base.calibration import Reliability
-from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask
-from fieldconv.tasks.base.metrics import Floats, accuracy, confusion, intersection_over_union, mean_iou
+from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability
+from fieldconv.tasks.base.metrics import (
+    Floats,
+    accuracy,
+    confusion,
+    intersection_over_union,
+    majority,
+    mean_iou,
+    sum_interval,
+)
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.uncertainty import majority, sum_interval
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 MOST_COLOURS = 256
@@ -121,10 +125,6 @@ class Segmentation(LabelTask):
                 )
         return folder.divided(self.name, entries, items, class_names=tuple(classes.values()))
 
-    def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
-        sample.mesh.save(folder / f"{item.name}.obj")
-        write_numbers(folder / f"{item.name}.txt", sample.target)
-
     def write_common(self, folder: Path, collection: Collection) -> None:
         write_text(folder / "classes.txt", "".join(f"{name}\n" for name in collection.class_names))
 
@@ -165,7 +165,6 @@ class Segmentation(LabelTask):
         }
         names = tuple(data.class_names)
         intervals = {key: sum_interval(tables, measure) for key, (tables, measure) in measured.items()}
-        intervals[CALIBRATION.key] = reliability.interval
         total = on_vertices.sum(0)
         return Evaluation(
             self.name,
@@ -179,29 +178,9 @@ class Segmentation(LabelTask):
             guesses={
                 key: _one_answer(tables.sum(0), measure, names) for key, (tables, measure) in measured.items()
             },
-            intervals={key: found for key, found in intervals.items() if found is not None},
+            intervals={k: v for k, v in intervals.items() if v is not None} | reliability.intervals,
             class_names=names,
         )
-
-    def show(self, found: Prediction) -> list[VertexValues]:
-        assert found.labels is not None
-        assert found.confidence is not None
-        return [
-            VertexValues(
-                name="Prediction",
-                key="label",
-                kind="labels",
-                values=found.labels,
-                class_names=found.class_names,
-            ),
-            VertexValues(
-                name="Confidence",
-                key="probability",
-                kind="scalar",
-                values=found.confidence,
-                limits=(0.0, 1.0),
-            ),
-        ]
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         surface = data[index]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import Decoded, Prediction, Task
-from fieldconv.tasks.base.vertex_values import VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
 from fieldconv.tasks.template_points import TemplatePoints
 
 
@@ -46,7 +46,7 @@ class TemplateParts(TemplatePoints):
             VertexValues(
                 name="Part", key="label", kind="labels", values=found.labels, class_names=names[: starts[1]]
             ),
-            self.shown_confidence(found),
+            confidence_values(self._sure(found)),
         ]
         for level, (first, last) in enumerate(pairwise(starts[1:]), start=1):
             number = np.nan_to_num(found.values[:, self.places.dims + level], nan=-1).astype(np.int64)

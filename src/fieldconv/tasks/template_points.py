@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -40,7 +40,7 @@ from fieldconv.tasks.base import (
     TrainingConfig,
 )
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.vertex_values import VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
 
 ANCHORS = 512  # places of the template that are told apart; the point is found between them
 SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer for it
@@ -261,26 +261,12 @@ class TemplatePoints(Task):
         assert found.labels is not None
         return [
             VertexValues(name="TemplatePoints vertex", key="label", kind="places", values=found.labels),
-            self.shown_confidence(found),
+            confidence_values(self._sure(found)),
         ]
 
-    def shown_confidence(self, found: Prediction) -> VertexValues:
-        """Return how sure the places of a prediction are."""
-        return VertexValues(
-            name="Confidence", key="probability", kind="scalar", values=self._sure(found), limits=(0.0, 1.0)
-        )
-
-    def write(
-        self,
-        found: Prediction,
-        folder: Path,
-        name: str,
-        *,
-        descriptors: bool = True,
-        about: Mapping[str, str] | None = None,
-    ) -> None:
+    def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
         """Write also NAME.points.npy: of each vertex triangle, weights and position on the template."""
-        super().write(found, folder, name, descriptors=descriptors, about=about)
+        super().write(found, folder, name, descriptors=descriptors)
         write_array(Path(folder) / f"{name}.points.npy", np.column_stack(self.points(found)))
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:

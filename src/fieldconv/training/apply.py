@@ -85,7 +85,7 @@ def predict(
         if not isinstance(shape, Mesh) and (up := known_up(shape)):
             about["up"] = up  # as it is known of the file
         name = name or mesh.name or "mesh"
-        task.write(found, Path(out), name, descriptors=descriptors, about=about)
+        task.write(found, Path(out), name, descriptors=descriptors)
         if shown := task.show(found):
             path = Path(out) / f"{name}.ply"
             write_coloured(path, mesh, shown, template=found.template, about=about)

@@ -11,9 +11,8 @@ from pathlib import Path
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.networks.protocol import Network
 from fieldconv.nn import FieldConv
-from fieldconv.runs.reading import read_run
+from fieldconv.runs.files import read_run, write_descriptors
 from fieldconv.runs.run import Run, partner_file, shape_file, worst_and_best
-from fieldconv.runs.writing import write_descriptors
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples

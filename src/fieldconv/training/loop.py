@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fieldconv._progress import Progress
 from fieldconv.networks.protocol import Network
-from fieldconv.runs.writing import write_log
+from fieldconv.runs.files import write_log
 from fieldconv.tasks.base import Evaluation, Examples, Task, TrainingConfig
 from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
 from fieldconv.training.checkpoint import (

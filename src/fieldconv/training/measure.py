@@ -8,8 +8,8 @@ from pathlib import Path
 from fieldconv._io import write_json
 from fieldconv._progress import track
 from fieldconv.networks.protocol import Network
+from fieldconv.runs.files import write_evaluation
 from fieldconv.runs.run import LOG
-from fieldconv.runs.writing import write_evaluation
 from fieldconv.surface.views import check_rotations
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples, Task

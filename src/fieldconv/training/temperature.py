@@ -8,7 +8,7 @@ import torch
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Examples
-from fieldconv.tasks.base.calibration import fit_temperature
+from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.training.fit import prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 

@@ -15,7 +15,7 @@ from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.resample.coarsen import coarsened
 from fieldconv.geometry.resample.pointcloud import triangulate
-from fieldconv.runs.reading import read_run
+from fieldconv.runs.files import read_run
 from fieldconv.runs.run import Run
 from fieldconv.runs.trust import beside, remarks
 from fieldconv.tasks.base.evaluation import Evaluation

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fieldconv._duration import duration
-from fieldconv.runs.compared import Difference
-from fieldconv.runs.groups import RunGroup, group_by_seed
-from fieldconv.runs.reading import read_run
+from fieldconv.runs.files import read_run
+from fieldconv.runs.groups import Difference, RunGroup, group_by_seed
 from fieldconv.runs.run import Run, RunError, epochs_of
 from fieldconv.runs.trust import remarks
 from fieldconv.tasks.base.evaluation import Curves

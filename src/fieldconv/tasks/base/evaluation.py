@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv.tasks.base.metric import count
-from fieldconv.tasks.base.uncertainty import FEWEST
+from fieldconv.tasks.base.metrics import FEWEST
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
+
+Record: TypeAlias = dict[str, Any]
+"""Plain values by name, as JSON holds them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,18 +44,14 @@ class Curves:
     diagonal: str = ""
     caption: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
-        return asdict(self)
-
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Curves:
-        """Return the curves that `to_dict` described; what is missing has its default."""
+    def from_dict(cls, values: Record) -> Curves:
+        """Return the curves that are described by plain values; what is missing has its default."""
         return cls(**{own.name: values[own.name] for own in fields(cls) if own.name in values})
 
     @property
-    def axes(self) -> dict[str, Any]:
-        """Arguments about the axes, for `lines` of plots and of figures."""
+    def axes(self) -> Record:
+        """Arguments about the axes, for `lines` of figures."""
         return {name: getattr(self, name) for name in ("x", "y", "percent", "percent_x", "diagonal")}
 
 
@@ -91,15 +89,15 @@ class Evaluation:
 
     task: str
     metrics: dict[str, float]
-    shapes: list[dict[str, Any]]
-    tables: dict[str, NDArray[Any]] = field(default_factory=dict)
+    shapes: list[Record]
+    tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     curves: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     guesses: dict[str, tuple[str, float]] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
     part: str = "test"
     rotations: int = 1
-    description: dict[str, Any] = field(default_factory=dict)
+    description: Record = field(default_factory=dict)
     folder: Path | None = None
 
     def report(self, *, height: int = 900) -> Display:
@@ -146,7 +144,7 @@ class Evaluation:
         few = len(self.shapes) < FEWEST
         return f"Measured on {self.amount()}" + (": too few to say how far to trust it." if few else ".")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Return plain values that JSON can hold; NaN as None."""
         return {
             "task": self.task,
@@ -163,7 +161,7 @@ class Evaluation:
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Evaluation:
+    def from_dict(cls, content: Record) -> Evaluation:
         """Return the evaluation that `to_dict` described; what is missing is empty.
 
         Examples
@@ -178,15 +176,8 @@ class Evaluation:
             {key: float(value) for key, value in of["metrics"].items() if value is not None},
             [dict(shape) for shape in content.get("shapes") or ()],
             {key: np.array(rows, dtype=np.float64) for key, rows in of["tables"].items() if rows is not None},
-            {
-                str(name): np.array(rows, dtype=np.float64).reshape(-1, 2)
-                for name, rows in of["curves"].items()
-            },
-            {
-                key: (str(how), float(value))
-                for key, (how, value) in of["guesses"].items()
-                if value is not None
-            },
+            {key: np.array(rows, dtype=np.float64).reshape(-1, 2) for key, rows in of["curves"].items()},
+            {key: (str(how), float(v)) for key, (how, v) in of["guesses"].items() if v is not None},
             {key: (float(low), float(high)) for key, (low, high) in of["intervals"].items()},
             tuple(str(name) for name in content.get("class_names") or ()),
             str(content.get("part") or "test"),
@@ -206,7 +197,7 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         return [_plain(entry) for entry in value.tolist()] if value.ndim else _plain(value.item())
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What tasks with classes have in common: probabilities and cross entropy."""
+"""What tasks with classes have in common: probabilities, cross entropy, and how far to trust them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from fieldconv.nn.pooling import mean_per_shape
@@ -16,6 +17,7 @@ from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.examples import Examples
 from fieldconv.tasks.base.metric import Metric
+from fieldconv.tasks.base.metrics import Floats, sum_interval
 from fieldconv.tasks.base.prediction import Decoded
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, Task
@@ -31,6 +33,10 @@ RELIABILITY = Curves(
     diagonal="as sure as right",
     caption="How often answers of each confidence are right; confidence to be trusted follows the diagonal.",
 )
+
+
+BINS = 15
+LIMITS = (0.05, 20.0)  # of temperatures: where everything is right, none would be low enough
 
 
 class LabelTask(Task):
@@ -59,3 +65,98 @@ class LabelTask(Task):
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
         scores = at_vertices(surface, outputs.softmax(1)).numpy()
         return Decoded(labels=scores.argmax(1).astype(np.int64), scores=scores)
+
+
+def fit_temperature(scores: Tensor, target: Tensor) -> float:
+    """Return the temperature T for which softmax(scores / T) is likeliest to give the targets.
+
+    The cross entropy is convex in 1/T, so bisection of its slope finds the one minimum.
+
+    Parameters
+    ----------
+    scores : (n, classes) Tensor
+        Before softmax.
+    target : (n,) int64 Tensor
+        The right classes, −1 where unknown.
+
+    Returns
+    -------
+    float
+        Within `LIMITS`; 1 if no target is known.
+
+    Examples
+    --------
+    >>> import torch
+    >>> scores = torch.tensor([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
+    >>> temperature = fit_temperature(scores, torch.tensor([0, 0, 0, 1]))
+    >>> round(torch.softmax(scores[0] / temperature, 0)[0].item(), 4)  # right in three of four cases
+    0.75
+    """
+    known = target >= 0
+    scores, target = scores[known].double(), target[known]
+    if not len(target):
+        return 1.0
+    right = scores.gather(1, target[:, None]).mean()
+
+    def slope(inverse: float) -> float:
+        """Return the derivative of the mean cross entropy by 1/T."""
+        return float(((inverse * scores).softmax(1) * scores).sum(1).mean() - right)
+
+    low, high = np.log(1 / LIMITS[1]), np.log(1 / LIMITS[0])
+    for _ in range(40):
+        middle = (low + high) / 2
+        if slope(float(np.exp(middle))) > 0:
+            high = middle
+        else:
+            low = middle
+    return float(np.exp(-(low + high) / 2))
+
+
+class Reliability:
+    """Counts how often answers of each confidence are right.
+
+    Examples
+    --------
+    >>> found = Reliability()
+    >>> found.add([0.9, 0.9, 0.6, 0.6], [True, True, True, False])
+    >>> round(found.error, 3)
+    0.1
+    """
+
+    def __init__(self) -> None:
+        # Of each shape (3, BINS): answers, confidence, right ones.
+        self._tables: list[Floats] = []
+
+    def add(self, confidence: ArrayLike, right: ArrayLike) -> None:
+        """Count the answers (n,) of a shape with their confidence, and whether each is right."""
+        sure, good = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+        place = np.clip(np.ceil(sure * BINS).astype(np.int64) - 1, 0, BINS - 1)
+        weights = (np.ones_like(sure), sure, good)
+        self._tables.append(np.stack([np.bincount(place, weight, BINS) for weight in weights]))
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: how far confidence and share of right answers are apart, on average."""
+        return self._error_of(self._sums)
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95 % interval of the error over shapes like these, by its key; empty if they are few."""
+        interval = sum_interval(np.array(self._tables), self._error_of)
+        return {} if interval is None else {CALIBRATION.key: interval}
+
+    @property
+    def _sums(self) -> Floats:
+        return np.sum(self._tables, axis=0) if self._tables else np.zeros((3, BINS))
+
+    @staticmethod
+    def _error_of(sums: Floats) -> float:
+        count, sure, good = sums
+        return float(np.abs(sure - good).sum() / count.sum()) if count.any() else float("nan")
+
+    @property
+    def curve(self) -> Floats:
+        """(k, 2) mean confidence and share of right answers of each bin that has any."""
+        sums = self._sums
+        count, sure, good = sums[:, sums[0] > 0]
+        return np.stack([sure / count, good / count], axis=1)

@@ -34,9 +34,9 @@ class Metric:
 
     Examples
     --------
-    >>> accuracy = Metric("mean_iou")
-    >>> accuracy.label, accuracy.text(0.9291)
-    ('mean IoU', '92.9 %')
+    >>> metric = Metric("mean_iou")
+    >>> metric.label, metric.text(0.9291), metric.text_with_spread(0.9291, 0.012), metric.text(None)
+    ('mean IoU', '92.9 %', '92.9 ± 1.2 %', '–')
     """
 
     key: str
@@ -46,25 +46,11 @@ class Metric:
 
     @property
     def label(self) -> str:
-        """The name for people: the title, or the key in words.
-
-        Examples
-        --------
-        >>> Metric("within_0.05").label, Metric("mse", "mean squared error").label
-        ('within 0.05', 'mean squared error')
-        """
+        """The name for people: the title, or the key in words."""
         return self.title or " ".join(_ACRONYMS.get(word, word) for word in self.key.split("_"))
 
     def text(self, value: float | None) -> str:
-        """Return the value as people read it; a dash if there is none.
-
-        Examples
-        --------
-        >>> Metric("accuracy").text(0.9291), Metric("loss", style="plain").text(2.345678)
-        ('92.9 %', '2.346')
-        >>> Metric("accuracy").text(None), Metric("accuracy").text(31.25)
-        ('–', '31.25')
-        """
+        """Return the value as people read it; a dash if there is none."""
         if value is None or not math.isfinite(value):
             return "–"
         if self.style == "percent" and 0 <= value <= 1:
@@ -72,56 +58,24 @@ class Metric:
         return f"{value:.4g}"
 
     def text_with_spread(self, mean: float, spread: float) -> str:
-        """Return a mean and a standard deviation as people read them.
-
-        Examples
-        --------
-        >>> Metric("accuracy").text_with_spread(0.9291, 0.012)
-        '92.9 ± 1.2 %'
-        >>> Metric("loss", style="plain").text_with_spread(2.345678, 0.123)
-        '2.346 ± 0.12'
-        """
+        """Return a mean and a standard deviation as people read them."""
         if self.style == "percent" and 0 <= mean <= 1:
             return f"{100 * mean:.1f} ± {100 * spread:.1f} %"
         return f"{mean:.4g} ± {spread:.2g}"
 
     def goodness(self, value: float | None) -> float:
-        """Return a number that is larger for better values, and lowest where there is no value.
-
-        Examples
-        --------
-        >>> error = Metric("error", better="less")
-        >>> error.goodness(0.1) > error.goodness(0.2) > error.goodness(None)
-        True
-        """
+        """Return a number that is larger for better values, and lowest where there is no value."""
         if value is None or math.isnan(value):
             return -math.inf
         return -value if self.better == "less" else value
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the key as plain values for JSON.
-
-        Examples
-        --------
-        >>> Metric("loss", better="less", style="plain").to_dict()
-        {'title': '', 'better': 'less', 'style': 'plain'}
-        """
+    def to_dict(self) -> dict[str, str | None]:
+        """Return all but the key as plain values for JSON."""
         return {"title": self.title, "better": self.better, "style": self.style}
 
     @classmethod
     def from_dict(cls, key: str, values: Mapping[str, Any]) -> Metric:
-        """Return the metric that `to_dict` described; what is missing has its default.
-
-        Raises
-        ------
-        ValueError
-            If a value is none of those allowed.
-
-        Examples
-        --------
-        >>> Metric.from_dict("loss", {"better": "less"})
-        Metric(key='loss', title='', better='less', style='percent')
-        """
+        """Return the metric that `to_dict` described; raise ValueError if a value is not allowed."""
         better, style = values.get("better", "more"), values.get("style", "percent")
         if better not in ("more", "less", None):
             raise ValueError(f"metric {key!r}: better is {better!r}; choose 'more', 'less' or null")

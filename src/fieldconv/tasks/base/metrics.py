@@ -1,7 +1,9 @@
-"""Numbers that say how good predictions are: arrays in, arrays and plain numbers out."""
+"""Numbers that say how good predictions are, and their intervals: arrays in, arrays and plain numbers out."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,8 @@ THRESHOLDS: Floats = np.linspace(0, 0.25, 101)
 """Geodesic errors at which correspondence curves are drawn, in units of √area."""
 RECALL: Floats = np.linspace(0, 1, 101)[1:]
 """Recalls at which precision is given."""
+FEWEST = 5  # fewer test shapes say too little for an interval
+_Z = 1.959963984540054  # 95 % of a normal distribution are within so many standard deviations
 
 
 def confusion(
@@ -86,38 +90,29 @@ def share_within(errors: ArrayLike, thresholds: ArrayLike = THRESHOLDS) -> Float
     return np.searchsorted(ordered, np.asarray(thresholds), side="right") / max(len(ordered), 1)
 
 
-class ErrorSummary(NamedTuple):
-    """Geodesic errors as papers sum them up.
+def summarise_errors(errors: ArrayLike) -> dict[str, float]:
+    """Return geodesic errors, in units of √area, as papers sum them up.
 
-    Attributes
-    ----------
-    exact : share of errors that are zero.
-    within : share of errors up to 0.05.
-    area_under_curve : mean height of the curve of `share_within` over its thresholds.
-    mean : mean error, × 100.
-    """
-
-    exact: float
-    within: float
-    area_under_curve: float
-    mean: float
-
-
-def summarise_errors(errors: ArrayLike) -> ErrorSummary:
-    """Return exact share, share within 0.05, area under the curve and mean × 100 of errors.
-
-    Errors are in units of √area.
+    Returns
+    -------
+    dict of str to float
+        ``within_0.05``: share of errors up to 0.05. ``exact``: share of errors that are zero.
+        ``mean_error``: mean × 100. ``area_under_curve``: mean height of the curve of `share_within`.
 
     Examples
     --------
-    >>> summarise_errors([0.0, 0.04, 0.25, 0.5]).mean
+    >>> summarise_errors([0.0, 0.04, 0.25, 0.5])["mean_error"]
     19.75
     """
     errors = np.asarray(errors, np.float64).ravel()
     curve = share_within(errors)
-    under = float(((curve[1:] + curve[:-1]) / 2).mean())
     exact, within = share_within(errors, [0.0, 0.05]).tolist()
-    return ErrorSummary(exact, within, under, 100 * float(errors.mean()) if len(errors) else float("nan"))
+    return {
+        "within_0.05": within,
+        "exact": exact,
+        "mean_error": 100 * float(errors.mean()) if len(errors) else float("nan"),
+        "area_under_curve": float(((curve[1:] + curve[:-1]) / 2).mean()),
+    }
 
 
 class PrecisionRecall(NamedTuple):
@@ -190,35 +185,92 @@ def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
     return inverse + (1 - inverse) * others
 
 
-class NoneScore(NamedTuple):
-    """How well vertices without a counterpart are recognised.
+def mean_interval(
+    values: ArrayLike, weights: ArrayLike | None = None, *, rounds: int = 2000
+) -> tuple[float, float] | None:
+    """Return where the mean over test shapes would be in 95 % of cases, with other shapes of the same kind.
 
-    Attributes
-    ----------
-    precision : share of those said to have none that truly have none; NaN if none was said.
-    recall : share of those that truly have none of which it was said; NaN if there are none.
-    """
-
-    precision: float
-    recall: float
-
-
-def none_score(truth: ArrayLike, predicted: ArrayLike) -> NoneScore:
-    """Return precision and recall of −1, "no counterpart", in a map.
+    Shapes are resampled with replacement (bootstrap). Values that are all 0 or 1, which would give an
+    interval of no length if all were right, get Wilson's interval instead.
 
     Parameters
     ----------
-    truth, predicted : (n,) int
-        Vertices of the other shape, −1 for none.
+    values : (n,) floats
+        One number per shape.
+    weights : (n,) floats, optional
+        Weight of each shape in the mean, such as its number of vertices.
+    rounds : int
+        How often shapes are drawn.
+
+    Returns
+    -------
+    (float, float) or None
+        None for fewer than `FEWEST` shapes.
 
     Examples
     --------
-    >>> none_score([-1, -1, 3, 4], [-1, 5, 3, -1])
-    NoneScore(precision=0.5, recall=0.5)
+    >>> low, high = mean_interval([1, 1, 1, 1, 1, 1, 1, 1, 1, 0])
+    >>> round(low, 3), round(high, 3)
+    (0.596, 0.982)
     """
-    none, said = np.asarray(truth) < 0, np.asarray(predicted) < 0
-    both = int((none & said).sum())
-    return NoneScore(
-        both / int(said.sum()) if said.any() else float("nan"),
-        both / int(none.sum()) if none.any() else float("nan"),
-    )
+    values = np.asarray(values, dtype=np.float64)
+    count = len(values)
+    if count < FEWEST:
+        return None
+    if weights is None and np.isin(values, (0, 1)).all():
+        return _wilson(float(values.mean()), count)
+    weights = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    sums = np.stack([weights * values, weights], axis=1)
+    return sum_interval(sums, lambda total: float(total[0] / total[1]), rounds=rounds)
+
+
+def sum_interval(
+    tables: Floats, measure: Callable[[Floats], float], *, rounds: int = 1000
+) -> tuple[float, float] | None:
+    """Return the 95 % interval, as `mean_interval`, of a number computed from the sum of tables.
+
+    Parameters
+    ----------
+    tables : (n, …) floats
+        One table per shape, such as a confusion matrix.
+    measure : callable
+        From the sum of tables to the number.
+
+    Examples
+    --------
+    >>> tables = np.array([[9.0, 10.0], [8.0, 10.0], [30.0, 30.0], [7.0, 10.0], [10.0, 10.0]])  # right, all
+    >>> low, high = sum_interval(tables, lambda total: total[0] / total[1])
+    >>> 0.7 < low < 64 / 70 < high <= 1
+    True
+    """
+    count = len(tables)
+    if count < FEWEST:
+        return None
+    drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), rounds)
+    sums = (drawn @ tables.reshape(count, -1)).reshape(rounds, *tables.shape[1:])
+    low, high = np.nanquantile([measure(total) for total in sums], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _wilson(share: float, count: int) -> tuple[float, float]:
+    """Return Wilson's interval of a share of right answers."""
+    spread = _Z * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
+    middle, scale = share + _Z**2 / (2 * count), 1 + _Z**2 / count
+    return (middle - spread) / scale, (middle + spread) / scale
+
+
+def majority(confusion: Floats) -> tuple[int, float]:
+    """Return the most frequent true class, and the accuracy of always answering it.
+
+    Parameters
+    ----------
+    confusion : (K, K) counts
+        Rows are true classes.
+
+    Examples
+    --------
+    >>> majority(np.array([[3.0, 1.0], [2.0, 0.0]]))
+    (0, 0.6666666666666666)
+    """
+    rows = confusion.sum(axis=1)
+    return int(rows.argmax()), float(rows.max() / rows.sum())

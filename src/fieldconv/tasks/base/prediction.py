@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.oddities import Oddities
-from fieldconv.tasks.base.vertex_values import Kind, VertexValues
+from fieldconv.tasks.base.vertex_values import Array, Kind, VertexValues, confidence_values
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
@@ -34,13 +34,13 @@ class Decoded(NamedTuple):
 
     labels: NDArray[np.int64] | None = None
     scores: NDArray[np.float32] | None = None
-    values: NDArray[Any] | None = None
+    values: Array | None = None
 
     def at(self, new_vertex: NDArray[np.int64]) -> Decoded:
         """Return answers per vertex for a mesh whose vertex i is ``new_vertex[i]`` here, or −1 for none."""
         lost = new_vertex < 0
 
-        def moved(values: NDArray[Any] | None, nothing: float) -> Any:
+        def moved(values: Array | None, nothing: float) -> Array | None:
             if values is None:
                 return None
             gone = lost.reshape(-1, *[1] * (values.ndim - 1))
@@ -77,12 +77,12 @@ class Prediction:
     scores: NDArray[np.float32] | None
     descriptors: NDArray[np.float32] | None
     class_names: tuple[str, ...] = ()
-    values: NDArray[Any] | None = None
+    values: Array | None = None
     template: Mesh | None = None
     input: Oddities | None = None
 
     @property
-    def answer(self) -> NDArray[Any] | None:
+    def answer(self) -> Array | None:
         """The labels; else the values; else the descriptors."""
         for found in (self.labels, self.values, self.descriptors):
             if found is not None:
@@ -100,22 +100,21 @@ class Prediction:
         return np.where(self.labels >= 0, likely, 0).astype(np.float64)
 
     def values_shown(self) -> list[VertexValues]:
-        """Return labels, confidence and values at the vertices, as far as there are some."""
-        count = len(self.mesh.vertices)
-        shown = []
-        if self.labels is not None and self.labels.ndim:
-            kind: Kind = "labels" if self.template is None else "places"
-            shown.append(
-                VertexValues(name="Prediction", kind=kind, values=self.labels, class_names=self.class_names)
-            )
-            if self.confidence is not None:
-                shown.append(
-                    VertexValues(name="Confidence", kind="scalar", values=self.confidence, limits=(0, 1))
-                )
-        if self.values is not None and len(self.values) == count and self.values.ndim == 1:
-            kind = "field" if np.iscomplexobj(self.values) else "scalar"
-            shown.append(VertexValues(name="Value", kind=kind, values=self.values))
-        return shown
+        """Return what to see at the vertices: labels and their confidence, or else values."""
+        kind: Kind
+        if self.labels is not None:
+            if not self.labels.ndim:
+                return []
+            name, kind = ("Prediction", "labels") if self.template is None else ("Correspondence", "places")
+            names = self.class_names
+            labels = VertexValues(name=name, key="label", kind=kind, values=self.labels, class_names=names)
+            return [labels] if self.confidence is None else [labels, confidence_values(self.confidence)]
+        if self.values is None or self.values.shape[:1] != (len(self.mesh.vertices),):
+            return []
+        kind = "field" if np.iscomplexobj(self.values) else "scalar"
+        columns = self.values.reshape(len(self.values), -1).T
+        names = tuple(f"Value {k}" for k in range(len(columns))) if len(columns) > 1 else ("Value",)
+        return [VertexValues(name=n, kind=kind, values=v) for n, v in zip(names, columns, strict=True)]
 
     def show(self, *, height: int = 460) -> Display:
         """Show the mesh in a notebook, coloured by what was found; its class, if it has one, above it."""
@@ -148,16 +147,10 @@ def write_prediction(
     *,
     descriptors: bool = True,
 ) -> None:
-    """Write what was found about a mesh: arrays, and a table of its vertices.
+    """Write the arrays of a prediction, and a table of its vertices whose columns are ``shown``.
 
-    Parameters
-    ----------
-    found : Prediction
-    shown : sequence of VertexValues
-        Columns of the table.
-    folder, name : path, str
-        Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.probabilities.npy`` and
-        ``.descriptors.npy``, as far as there is something to write.
+    Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.probabilities.npy`` and
+    ``.descriptors.npy``, as far as there is something to write.
     """
     folder = Path(folder)
     if descriptors and found.descriptors is not None:
@@ -165,9 +158,7 @@ def write_prediction(
     if found.labels is not None:
         if found.labels.ndim:
             write_array(folder / f"{name}.npy", found.labels)
-        if (
-            found.scores is not None and found.class_names
-        ):  # of thousands of classes only the likeliest is of use
+        if found.scores is not None and found.class_names:  # not of the thousands of a template
             write_array(folder / f"{name}.probabilities.npy", found.scores)
     elif found.values is not None:
         write_array(folder / f"{name}.npy", found.values)
@@ -178,7 +169,7 @@ def write_prediction(
 def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -> None:
     """A row for each vertex; labels with their names."""
     columns: list[str] = ["vertex"]
-    cells: list[Sequence[Any]] = [range(len(found.mesh.vertices))]
+    cells: list[Sequence[object]] = [range(len(found.mesh.vertices))]
     for values in shown:
         if values.kind == "colours":
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
@@ -22,7 +22,7 @@ from fieldconv.networks.protocol import PER_SHAPE, Head, Network, NetworkConfig
 from fieldconv.surface.batches import batch
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.views import at_vertices, select, turned, turning_columns
-from fieldconv.tasks.base.evaluation import Curves, Evaluation
+from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record
 from fieldconv.tasks.base.examples import Example, Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
@@ -242,7 +242,7 @@ class Task:
     def write_common(self, folder: Path, collection: Collection) -> None:
         """Write what a folder has once, such as the names of classes."""
 
-    def embedded_target(self, shape: EmbeddedShape) -> Any:
+    def embedded_target(self, shape: EmbeddedShape) -> object:
         """Return the target of an embedded shape."""
         raise ValueError(f"there are no embedded shapes for {self.name}; give a folder of meshes with --data")
 
@@ -253,17 +253,11 @@ class Task:
     def attach(self, surface: Surface, sample: Sample) -> None:
         """Put the target on a surface: by default ``vertex_y`` at its vertices, and ``y`` at its samples."""
         target = np.ascontiguousarray(sample.target)
-        kind = (
-            np.int64
-            if target.dtype.kind in "iub"
-            else np.complex64
-            if target.dtype.kind == "c"
-            else np.float32
-        )
-        surface.vertex_y = torch.from_numpy(target.astype(kind))
+        types = {"i": np.int64, "u": np.int64, "b": np.int64, "c": np.complex64}
+        surface.vertex_y = torch.from_numpy(target.astype(types.get(target.dtype.kind, np.float32)))
         surface.y = surface.vertex_y[surface.sample]
 
-    def carried(self, target: Any, mesh: Mesh, damage: Damaged) -> Any:
+    def carried(self, target: object, mesh: Mesh, damage: Damaged) -> object:
         """Return the target of a mesh for the damaged mesh that was made of it: by default what `carry` says.
 
         Tangent vectors are turned into the new frames.
@@ -345,7 +339,7 @@ class Task:
         """Return the numbers of one test shape, by the keys of ``metrics``."""
         raise TypeError(f"the task {self.name} defines neither measure(found, surface) nor evaluate(…)")
 
-    def record(self, network: Outputs, example: Example) -> dict[str, Any]:
+    def record(self, network: Outputs, example: Example) -> Record:
         """Return the name and size of a test shape, and what `measure` says of it."""
         found = self.decode(network(example), example)
         return {"name": example.name, "vertices": example.num_vertices, **self.measure(found, example)}
@@ -360,32 +354,23 @@ class Task:
         metrics = {key: float(np.mean([shape[key] for shape in shapes])) for key in keys}
         return Evaluation(self.name, metrics, shapes, class_names=tuple(data.class_names))
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Record:
         """Return what the numbers of an evaluation mean, for reports; plain values that JSON can hold."""
         known = {metric.key: metric.to_dict() for metric in self.metrics}
         if self.score is not None:
             known["score"] = self.score.to_dict()
-        described: dict[str, Any] = {
+        described: Record = {
             "metrics": known,
             "rank_by": self.rank_by or self.metrics[0].key,
             "shapes_caption": self.shapes_caption,
         }
         if self.curves is not None:
-            described["curves"] = self.curves.to_dict()
+            described["curves"] = asdict(self.curves)
         return described
 
     def show(self, found: Prediction) -> list[VertexValues]:
         """Return what to see of a prediction at the vertices, the most important first."""
-        shown: list[VertexValues] = []
-        if found.values is not None and found.values.ndim:
-            field = np.iscomplexobj(found.values)
-            rows = found.values.reshape(len(found.values), -1)
-            for column in range(rows.shape[1]):
-                name = "Value" if rows.shape[1] == 1 else f"Value {column}"
-                shown.append(
-                    VertexValues(name=name, kind="field" if field else "scalar", values=rows[:, column])
-                )
-        return shown
+        return found.values_shown()
 
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
         """Return what to see of several predictions side by side."""
@@ -395,23 +380,12 @@ class Task:
         """Return a prediction in a few words, if they say it all."""
         return ""
 
-    def summary(self, found: Prediction) -> dict[str, Any]:
+    def summary(self, found: Prediction) -> Record:
         """Return the columns of a mesh in predictions.csv; empty if there is no such table."""
         return {}
 
-    def write(
-        self,
-        found: Prediction,
-        folder: Path,
-        name: str,
-        *,
-        descriptors: bool = True,
-        about: Mapping[str, str] | None = None,
-    ) -> None:
-        """Write arrays and tables of a prediction; the mesh, coloured as `show` says, is written beside them.
-
-        ``about`` says where the prediction comes from, for a task that writes pages or meshes of its own.
-        """
+    def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
+        """Write arrays and tables of a prediction; the coloured mesh is written beside them."""
         write_prediction(found, self.show(found), folder, name, descriptors=descriptors)
 
     def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array: TypeAlias = NDArray[Any]
 Kind = Literal["labels", "scalar", "error", "places", "field", "colours", "descriptors"]
 
 
@@ -46,26 +47,25 @@ class VertexValues:
 
     name: str
     kind: Kind
-    values: NDArray[Any]
+    values: Array
     key: str = ""
     limits: tuple[float, float] | None = None
     class_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ValueError(
-                f"{self.name!r} is of kind {self.kind!r}; choose one of {', '.join(get_args(Kind))}"
-            )
+        if self.kind not in _EXPECTED:
+            raise ValueError(f"{self.name!r} is of kind {self.kind!r}; choose one of {', '.join(_EXPECTED)}")
         values = np.asarray(self.values)
         columns = values.shape[1] if values.ndim == 2 else None
-        whole = np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
+        whole = values.dtype.kind in "iub"
+        real = values.dtype.kind != "c"
         fits = {
             "labels": columns is None and whole,
             "places": columns is None and whole,
-            "field": columns == 3 or columns is None,
+            "field": columns in (3, None),
             "colours": columns == 3 and values.dtype == np.uint8,
-            "descriptors": columns is not None and not np.iscomplexobj(values),
-        }.get(self.kind, columns is None and not np.iscomplexobj(values))
+            "descriptors": columns is not None and real,
+        }.get(self.kind, columns is None and real)
         if not fits or values.ndim not in (1, 2):
             raise ValueError(
                 f"{self.name!r} has values of shape {values.shape} and type {values.dtype}; "
@@ -88,6 +88,13 @@ _EXPECTED = {
     "colours": "(V, 3) bytes",
     "descriptors": "(V, d) real numbers",
 }
+
+
+def confidence_values(confidence: Array) -> VertexValues:
+    """Return (V,) probabilities of the answers, named and scaled alike for all tasks."""
+    return VertexValues(
+        name="Confidence", key="probability", kind="scalar", values=confidence, limits=(0.0, 1.0)
+    )
 
 
 def slug(name: str) -> str:

@@ -14,7 +14,7 @@ from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
 from fieldconv.datasets.source import Part
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.networks.protocol import Network
-from fieldconv.runs.compared import Compared, Difference
+from fieldconv.runs.groups import Compared, Difference
 from fieldconv.runs.run import EVALUATION, NUMBERS
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base.metric import count, metric_of

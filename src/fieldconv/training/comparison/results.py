@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from fieldconv._io import write_csv
-from fieldconv.runs.compared import Compared, Difference
-from fieldconv.runs.reading import read_run
+from fieldconv.runs.files import read_run
+from fieldconv.runs.groups import Compared, Difference
 from fieldconv.training.comparison.cost import Cost
 from fieldconv.training.comparison.plan import PlannedRun
 from fieldconv.training.comparison.significance import holm, paired_test

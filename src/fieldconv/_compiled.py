@@ -4,8 +4,6 @@ numba's own thread layers are neither fork- nor thread-safe. A kernel here is si
 the interpreter lock; the caller cuts its work into blocks and `run_blocks` spreads them over a thread
 pool. That is safe in forked DataLoader workers and in several threads at once, and because each block
 writes its own rows, the result never depends on the number of threads.
-
-numba may be missing. Every module still imports, and a kernel raises `NumbaMissing` when it is called.
 """
 
 from __future__ import annotations
@@ -19,96 +17,66 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from fieldconv._duration import duration
+import numba
+import numpy as np
+from numba.core import event
+from numpy.typing import NDArray
 
-try:
-    import numba
-    from numba.core import event
-except ImportError:
-    numba = None
+from fieldconv._duration import duration
 
 Result = TypeVar("Result")
 
-HAVE_NUMBA = numba is not None
+# What kernels read and write, of single or double precision, and of any number of bytes.
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.integer[Any]]
 
 
-class NumbaMissing(ImportError):
-    """Raised when a compiled loop is called and numba is not installed."""
+class _CompileNotice(event.Listener):  # type: ignore[misc]
+    """Print a line when the first kernel is compiled, not read from the cache, and every ten seconds."""
 
-    def __init__(self) -> None:
-        super().__init__("this needs a compiled loop, and numba is not installed; run: pip install numba")
+    began = last = spent = 0.0
+    kernels = under_way = 0  # kernels that others call are compiled within these
+
+    def on_start(self, happening: event.Event) -> None:
+        if not _is_ours(happening):
+            return
+        now = time.monotonic()
+        self.kernels += 1
+        self.under_way += 1
+        if self.under_way == 1:
+            self.began = now
+        if self.kernels == 1:
+            text = "compiling kernels, kept for later runs …"
+        elif now - self.last >= 10:
+            spent = self.spent + now - self.began
+            text = f"still compiling, {self.kernels} kernels so far, {duration(spent)} in all …"
+        else:
+            return
+        self.last = now
+        print(f"fieldconv: {text}", file=sys.stderr, flush=True)
+
+    def on_end(self, happening: event.Event) -> None:
+        if _is_ours(happening):
+            self.under_way -= 1
+            if self.under_way == 0:
+                self.spent += time.monotonic() - self.began
 
 
-class Absent:
-    """Stand-in for any name of numba where numba is missing.
-
-    It can be called, subclassed and used as a decorator, so modules that define kernels still import.
-    """
-
-    def __getattr__(self, name: str) -> Absent:
-        return self
-
-    def __call__(self, *args: Any, **options: Any) -> Absent:
-        return self
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        return ()
+def _is_ours(happening: event.Event) -> bool:
+    return str(happening.data["dispatcher"].py_func.__module__).startswith("fieldconv")
 
 
-if HAVE_NUMBA:
-
-    class _CompileNotice(event.Listener):  # type: ignore[misc]
-        """Print a line when the first kernel is compiled, not read from the cache, and every ten seconds."""
-
-        began = last = spent = 0.0
-        kernels = under_way = 0  # kernels that others call are compiled within these
-
-        def on_start(self, happening: event.Event) -> None:
-            dispatcher = happening.data["dispatcher"]
-            if not dispatcher.py_func.__module__.startswith("fieldconv"):
-                return
-            now = time.monotonic()
-            self.kernels += 1
-            self.under_way += 1
-            if self.under_way == 1:
-                self.began = now
-            if self.kernels == 1:
-                text = "compiling kernels, kept for later runs …"
-            elif now - self.last >= 10:
-                spent = self.spent + now - self.began
-                text = f"still compiling, {self.kernels} kernels so far, {duration(spent)} in all …"
-            else:
-                return
-            self.last = now
-            print(f"fieldconv: {text}", file=sys.stderr, flush=True)
-
-        def on_end(self, happening: event.Event) -> None:
-            if happening.data["dispatcher"].py_func.__module__.startswith("fieldconv"):
-                self.under_way -= 1
-                if self.under_way == 0:
-                    self.spent += time.monotonic() - self.began
-
-    event.register("numba:compile", _CompileNotice())
+event.register("numba:compile", _CompileNotice())
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function compiled on first use, cached on disk, and run without the interpreter lock.
-
-    Without numba, the returned function raises `NumbaMissing`.
-    """
-    if not HAVE_NUMBA:
-
-        @functools.wraps(function)
-        def missing(*args: Any, **options: Any) -> Any:
-            raise NumbaMissing
-
-        return missing
+    """Return the function compiled on first use, cached on disk, and run without the interpreter lock."""
     compiled: Callable[..., Any] = numba.njit(function, nogil=True, cache=True, error_model="numpy")
     return compiled
 
 
 @kernel
-def copy_into(source: Any, target: Any) -> None:
+def copy_into(source: Floats | Ints, target: Floats | Ints) -> None:
     """Copy a row into another one. In kernels, assigning a slice takes a second longer to compile."""
     for i in range(len(source)):
         target[i] = source[i]

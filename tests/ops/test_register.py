@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from fieldconv.ops.register import differentiate, register
+from fieldconv.ops.register import register_differentiable
 
 CODE = """
 import sys
@@ -41,20 +41,16 @@ def test_training_step_and_meta_network_load_no_compiler() -> None:
 def test_derivatives_of_a_new_operation() -> None:
     """Two results, of which the second is kept for the derivative; the last argument has none."""
 
-    def backward(gradient, x, scale, root):
-        return (_halved(gradient, scale, root),)
-
-    _halved = register(
-        "test_halved(Tensor gradient, int scale, Tensor root) -> Tensor",
-        lambda gradient, scale, root: gradient * scale / (2 * root),
-        lambda gradient, scale, root: torch.empty_like(gradient),
-    )
-    root = register(
-        "test_root(Tensor x, int scale) -> (Tensor, Tensor)",
+    root = register_differentiable(
+        "test_root",
+        ["x"],
+        "int scale",
         lambda x, scale: (scale * x.sqrt(), x.sqrt()),
-        lambda x, scale: (torch.empty_like(x), torch.empty_like(x)),
+        lambda x, gradient, root, scale: gradient * scale / (2 * root),
+        fake=lambda x, scale: (torch.empty_like(x), torch.empty_like(x)),
+        equations=lambda x, scale: scale * x.sqrt(),
+        kept=["root"],
     )
-    differentiate(root, backward, equations=lambda x, scale: scale * x.sqrt())
     x = torch.rand(5, dtype=torch.float64) + 1
     x.requires_grad_()
     assert torch.autograd.gradcheck(lambda x: root(x, 3)[0], x)

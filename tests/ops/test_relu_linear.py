@@ -126,4 +126,4 @@ def test_same_bits_for_any_number_of_threads(threads: int) -> None:
 
 def test_torch_accepts_the_operation() -> None:
     x, keep, weight, bias = case(5, 4, 70)
-    torch.library.opcheck(torch.ops.fieldconv.relu_linear.default, (x, keep, weight, bias))
+    torch.library.opcheck(torch.ops.fieldconv.relu_linear.default, (x, weight, bias, keep))

@@ -162,7 +162,7 @@ def test_operators_keep_torchs_contract(name, backend) -> None:
         "gather": (y.requires_grad_(), *geometry, -1, 2, "linear", False),
         "scatter": (sums.requires_grad_(), *geometry, -1, 2, "linear", True),
         "lift": (x.clone().requires_grad_(), 2),
-        "lift_backward": (x, y.detach()),
+        "lift_backward": (x, y.detach(), 1),
         "echo": (x.clone().requires_grad_(), *geometry, 2, False),
         "echo_backward": (x, image.real.contiguous(), image, *geometry, 2, True),
         "magnitude_relu": (x.clone().requires_grad_(), torch.rand(2, dtype=x.real.dtype)),

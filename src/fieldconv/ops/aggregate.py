@@ -13,7 +13,7 @@ from fieldconv.ops.compiled import aggregate_kernels as compiled
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.lift import lift
 from fieldconv.ops.portable import aggregate_torch as portable
-from fieldconv.ops.register import GEOMETRY, differentiate, either, register
+from fieldconv.ops.register import GEOMETRY, register, register_adjoints
 from fieldconv.ops.rings import Spacing
 
 
@@ -28,29 +28,14 @@ def _fake_scatter(gradient: Tensor, *rest: Any) -> Tensor:
     return gradient.new_empty(orders, points, channels)
 
 
-def _gather_backward(gradient: Tensor, _: None, *rest: Any) -> tuple[Tensor]:
-    return (_scatter(gradient, *rest),)
-
-
-def _scatter_backward(gradient: Tensor, _: None, *rest: Any) -> tuple[Tensor]:
-    return (_gather(gradient, *rest),)
-
-
 _REST = f"{GEOMETRY}, int first_order, int rings, str spacing, bool scalars, str backend"
 _gather = register(
-    f"gather(Tensor y, {_REST}) -> Tensor",
-    either(compiled.gather, portable.gather, geometry=1),
-    _fake_gather,
+    f"gather(Tensor y, {_REST}) -> Tensor", (compiled.gather, portable.gather), fake=_fake_gather
 )
 _scatter = register(
-    f"scatter(Tensor gradient, {_REST}) -> Tensor",
-    either(compiled.scatter, portable.scatter, geometry=1),
-    _fake_scatter,
+    f"scatter(Tensor gradient, {_REST}) -> Tensor", (compiled.scatter, portable.scatter), fake=_fake_scatter
 )
-# The sums are linear in the features: gather and scatter are each other's adjoints, hence each other's
-# derivatives, to any order.
-differentiate(_gather, _gather_backward, linear=True)
-differentiate(_scatter, _scatter_backward, linear=True)
+register_adjoints(_gather, _scatter)
 
 
 def disc_sums(

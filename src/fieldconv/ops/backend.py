@@ -7,8 +7,6 @@ from typing import Literal, get_args
 
 from torch import Tensor
 
-from fieldconv._compiled import HAVE_NUMBA, NumbaMissing
-
 Backend = Literal["auto", "torch", "compiled"]
 VARIABLE = "FIELDCONV_BACKEND"
 
@@ -17,35 +15,24 @@ def check_backend(backend: Backend, x: Tensor) -> None:
     """Raise ValueError if there is no such backend, or if it cannot run on the device of ``x``."""
     if backend not in get_args(Backend):
         raise ValueError(f'backend must be "auto", "torch" or "compiled", got {backend!r}.')
-    if backend == "compiled":
-        _check_device(x)
-
-
-def _check_device(x: Tensor) -> None:
-    if x.device.type != "cpu":
+    if backend == "compiled" and x.device.type != "cpu":
         raise ValueError(
             f'The backend "compiled" runs on the CPU, but the features are on {x.device}; use "auto".'
         )
 
 
-def use_compiled(backend: str, x: Tensor) -> bool:
+def use_compiled(backend: Backend, x: Tensor) -> bool:
     """Return whether the compiled kernels are to be used for features ``x``.
 
     "auto" means what the environment variable ``FIELDCONV_BACKEND`` says: "torch", "compiled", or "auto"
-    (the default), which takes the kernels on the CPU where numba is installed.
-
-    Raise ValueError if the variable has another value, and `NumbaMissing` if compiled kernels are demanded
-    and numba is not installed.
+    (the default), which takes the kernels on the CPU. Raise ValueError if the variable has another value.
     """
     if backend == "auto":
-        backend = os.environ.get(VARIABLE) or "auto"
-        if backend not in get_args(Backend):
-            raise ValueError(f"{VARIABLE} must be auto, torch or compiled, got {backend}.")
-    if backend == "auto":
-        return HAVE_NUMBA and x.device.type == "cpu"
-    if backend == "torch":
-        return False
-    _check_device(x)
-    if not HAVE_NUMBA:
-        raise NumbaMissing
-    return True
+        variable = os.environ.get(VARIABLE) or "auto"
+        if variable not in get_args(Backend):
+            raise ValueError(f"{VARIABLE} must be auto, torch or compiled, got {variable}.")
+        if variable == "auto":
+            return x.device.type == "cpu"
+        backend = variable  # type: ignore[assignment]
+    check_backend(backend, x)
+    return backend == "compiled"

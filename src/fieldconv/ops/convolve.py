@@ -12,50 +12,30 @@ from fieldconv.ops.compiled import convolve_kernels as compiled
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import convolve_torch as portable
-from fieldconv.ops.register import GEOMETRY, differentiate, either, register
+from fieldconv.ops.register import GEOMETRY, register_differentiable
 from fieldconv.ops.rings import Spacing
 
 
-def _in_two_steps(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
+def _in_two_steps(
+    x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing, backend: Backend
+) -> Tensor:
     """The sums, then one matrix product: differentiable to any order, and by the geometry too."""
-    *tensors, spacing, backend = rest
     orders, rings = real.shape[:2]
     sums = field_aggregate(
-        x, Geometry(*tensors), rings=rings, band_limit=orders // 2, spacing=spacing, backend=backend
+        x, geometry, rings=rings, band_limit=orders // 2, spacing=spacing, backend=backend
     )  # A[p, m, n, c]
     return complex_matmul(sums.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
 
 
-def _fake(x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any) -> Tensor:
-    return x.new_empty(len(x), real.shape[3])
-
-
-def _fake_backward(
-    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, *rest: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x.new_empty(x.shape), real.new_empty(real.shape), imaginary.new_empty(imaginary.shape)
-
-
-def _backward(
-    gradient: Tensor, x: Tensor, real: Tensor, imaginary: Tensor, *rest: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    by_inputs: tuple[Tensor, Tensor, Tensor] = _convolve_backward(x, real, imaginary, gradient, *rest)
-    return by_inputs
-
-
-_REST = f"{GEOMETRY}, str spacing, str backend"
-_convolve = register(
-    f"convolve(Tensor x, Tensor real, Tensor imaginary, {_REST}) -> Tensor",
-    either(compiled.convolve, portable.convolve, geometry=3),
-    _fake,
+_convolve = register_differentiable(
+    "convolve",
+    ["x", "real", "imaginary"],
+    f"{GEOMETRY}, str spacing, str backend",
+    (compiled.convolve, portable.convolve),
+    (compiled.convolve_backward, portable.convolve_backward),
+    fake=lambda x, real, *_: x.new_empty(len(x), real.shape[3]),
+    equations=_in_two_steps,
 )
-_convolve_backward = register(
-    f"convolve_backward(Tensor x, Tensor real, Tensor imaginary, Tensor gradient, {_REST}) "
-    "-> (Tensor, Tensor, Tensor)",
-    either(compiled.convolve_backward, portable.convolve_backward, geometry=4),
-    _fake_backward,
-)
-differentiate(_convolve, _backward, equations=_in_two_steps)
 
 
 def field_convolve(
@@ -103,6 +83,6 @@ def field_convolve(
     check_backend(backend, x)
     geometry = Geometry.of(surface)
     if geometry.wants_gradients():
-        return _in_two_steps(x, real, imaginary, *geometry, spacing, backend)
+        return _in_two_steps(x, real, imaginary, geometry, spacing, backend)
     out: Tensor = _convolve(x, real, imaginary, *geometry, spacing, backend)
     return out

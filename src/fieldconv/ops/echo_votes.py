@@ -12,7 +12,7 @@ from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.compiled import echo_kernels as compiled
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import echo_torch as portable
-from fieldconv.ops.register import GEOMETRY, differentiate, either, register
+from fieldconv.ops.register import GEOMETRY, register_differentiable
 
 Votes = Literal["vector", "magnitude"]
 
@@ -37,30 +37,16 @@ def _fake(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
     return x.real.new_empty(shape), x.new_empty(shape if vector else (0, 0, 0))
 
 
-def _fake_backward(x: Tensor, *rest: Any) -> Tensor:
-    return x.new_empty(x.shape)
-
-
-def _equations(x: Tensor, *rest: Any) -> Tensor:
-    *geometry, radial_samples, vector, _ = rest
-    return plain.echo(x, Geometry(*geometry), radial_samples, vector)
-
-
-def _backward(gradient: Tensor, x: Tensor, *rest: Any) -> tuple[Tensor]:
-    *geometry_and_options, image = rest
-    return (_echo_backward(x, gradient, image, *geometry_and_options),)
-
-
-_REST = f"{GEOMETRY}, int radial_samples, bool vector, str backend"
-_echo = register(
-    f"echo(Tensor x, {_REST}) -> (Tensor, Tensor)", either(compiled.vote, portable.vote, geometry=1), _fake
+_echo = register_differentiable(
+    "echo",
+    ["x"],
+    f"{GEOMETRY}, int radial_samples, bool vector, str backend",
+    (compiled.vote, portable.vote),
+    (compiled.vote_backward, portable.vote_backward),
+    fake=_fake,
+    equations=lambda x, geometry, radial_samples, vector, _: plain.echo(x, geometry, radial_samples, vector),
+    kept=["image"],
 )
-_echo_backward = register(
-    f"echo_backward(Tensor x, Tensor gradient, Tensor image, {_REST}) -> Tensor",
-    either(compiled.vote_backward, portable.vote_backward, geometry=3),
-    _fake_backward,
-)
-differentiate(_echo, _backward, equations=_equations)
 
 
 def echo_votes(

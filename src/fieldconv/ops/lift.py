@@ -8,34 +8,17 @@ from fieldconv.ops import plain
 from fieldconv.ops.backend import Backend, check_backend
 from fieldconv.ops.compiled import lift_kernels as compiled
 from fieldconv.ops.portable import lift_torch as portable
-from fieldconv.ops.register import differentiate, either, register
+from fieldconv.ops.register import register_differentiable
 
-
-def _fake(x: Tensor, band_limit: int, backend: str) -> Tensor:
-    return x.new_empty(2 * band_limit + 1, *x.shape)
-
-
-def _fake_backward(x: Tensor, gradient: Tensor, backend: str) -> Tensor:
-    return x.new_empty(x.shape)
-
-
-def _equations(x: Tensor, band_limit: int, backend: str) -> Tensor:
-    return plain.lift(x, band_limit)
-
-
-def _backward(gradient: Tensor, x: Tensor, band_limit: int, backend: str) -> tuple[Tensor]:
-    return (_lift_backward(x, gradient, backend),)
-
-
-_lift = register(
-    "lift(Tensor x, int band_limit, str backend) -> Tensor", either(compiled.lift, portable.lift), _fake
+_lift = register_differentiable(
+    "lift",
+    ["x"],
+    "int band_limit, str backend",
+    (compiled.lift, plain.lift),
+    (compiled.lift_backward, portable.lift_backward),
+    fake=lambda x, band_limit, _: x.new_empty(2 * band_limit + 1, *x.shape),
+    equations=lambda x, band_limit, _: plain.lift(x, band_limit),
 )
-_lift_backward = register(
-    "lift_backward(Tensor x, Tensor gradient, str backend) -> Tensor",
-    either(compiled.lift_backward, portable.lift_backward),
-    _fake_backward,
-)
-differentiate(_lift, _backward, equations=_equations)
 
 
 def lift(x: Tensor, band_limit: int, *, backend: Backend = "auto") -> Tensor:

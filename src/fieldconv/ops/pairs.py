@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from fieldconv.ops.register import differentiate, register
+from fieldconv.ops.register import register_differentiable
 
 CHUNK = 2**20  # numbers whose differences are at hand at a time
 
@@ -17,7 +17,7 @@ def _chunks(features: Tensor, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(torch.split(tensor.flatten(), pairs) for tensor in tensors), strict=True)
 
 
-def _compute(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
+def _distances(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
     parts = [
         (features.index_select(0, a) - features.index_select(0, b)).square().sum(1)
         for a, b in _chunks(features, first, second)
@@ -25,39 +25,23 @@ def _compute(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
     return torch.cat(parts).view(first.shape)
 
 
-def _compute_backward(features: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> Tensor:
-    result = torch.zeros_like(features)
+def _distances_backward(features: Tensor, gradient: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    result = features.new_zeros(features.shape)
     for a, b, factor in _chunks(features, first, second, gradient):
         change = (features.index_select(0, a) - features.index_select(0, b)).mul_(2 * factor[:, None])
         result.index_add_(0, a, change).index_add_(0, b, change, alpha=-1)
     return result
 
 
-def _fake(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
-    return features.new_empty(first.shape)
-
-
-def _fake_backward(features: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> Tensor:
-    return torch.empty_like(features)
-
-
-def _equations(features: Tensor, first: Tensor, second: Tensor) -> Tensor:
-    return (features[first] - features[second]).square().sum(-1)
-
-
-def _backward(gradient: Tensor, features: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor]:
-    return (_squared_distances_backward(features, first, second, gradient),)
-
-
-_squared_distances = register(
-    "squared_distances(Tensor features, Tensor first, Tensor second) -> Tensor", _compute, _fake
+_squared_distances = register_differentiable(
+    "squared_distances",
+    ["features"],
+    "Tensor first, Tensor second",
+    _distances,
+    _distances_backward,
+    fake=lambda features, first, _: features.new_empty(first.shape),
+    equations=lambda features, first, second: (features[first] - features[second]).square().sum(-1),
 )
-_squared_distances_backward = register(
-    "squared_distances_backward(Tensor features, Tensor first, Tensor second, Tensor gradient) -> Tensor",
-    _compute_backward,
-    _fake_backward,
-)
-differentiate(_squared_distances, _backward, equations=_equations)
 
 
 def squared_distances(features: Tensor, first: Tensor, second: Tensor) -> Tensor:

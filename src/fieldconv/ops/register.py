@@ -19,29 +19,31 @@ from fieldconv.ops.geometry import Geometry
 NAMESPACE = "fieldconv"
 GEOMETRY = "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch"
 
-# Several tensors or one, of arguments that the schema of the operation describes.
-Operation = Callable[..., Any]
-Backward = Callable[..., Sequence[Tensor | None]]
+Operation = Callable[..., Any]  # of the arguments and results that a schema says
+Kernels = Operation | tuple[Operation, Operation]
 
 _library = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
 _operations: dict[str, Operation] = {}
 
 
-def register(schema: str, compute: Operation, fake: Operation) -> Operation:
+def register(schema: str, compute: Kernels, *, fake: Operation) -> Operation:
     """Return a new operation of torch, without a derivative yet.
 
     Parameters
     ----------
     schema : str
         Name, arguments and results, such as ``"lift(Tensor x, int band_limit, str backend) -> Tensor"``.
-    compute : callable
-        Computes the results. They must not be views of the arguments.
+    compute : callable, or a compiled and a portable one
+        Returns the results, which must not be views of the arguments. Of two, the last argument ``backend``
+        chooses; they are called without it, and with one `Geometry` for the tensors of a geometry.
     fake : callable
         Returns empty tensors of the shapes and types of the results.
     """
     name = schema.partition("(")[0]
     if name in _operations:  # a module may be run again, by importlib.reload or a test runner
         return _operations[name]
+    if isinstance(compute, tuple):
+        compute = _choose(schema, *compute)
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))  # type: ignore[no-untyped-call]
     _library.impl(name, compute, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=_library)
@@ -49,60 +51,120 @@ def register(schema: str, compute: Operation, fake: Operation) -> Operation:
     return _operations[name]
 
 
-def either(compiled: Operation, portable: Operation, *, geometry: int | None = None) -> Operation:
-    """Return a function that calls one of two, as its last argument says, the backend.
-
-    ``geometry`` is the position of the tensors of a geometry, which the two take as one `Geometry`.
-    """
+def _choose(schema: str, compiled: Operation, portable: Operation) -> Operation:
+    """Return a function that calls one of two, as its last argument says."""
 
     def compute(*arguments: Any) -> Any:
-        *rest, backend = arguments
-        if geometry is not None:
-            end = geometry + len(Geometry._fields)
-            rest[geometry:end] = [Geometry(*rest[geometry:end])]
+        *rest, backend = _pack(schema, arguments)
         return compiled(*rest) if use_compiled(backend, arguments[0]) else portable(*rest)
 
     return compute
 
 
-def differentiate(
-    operation: Operation, backward: Backward, *, equations: Operation | None = None, linear: bool = False
-) -> None:
-    """Give an operation its derivative.
+def _pack(schema: str, arguments: Sequence[Any]) -> Sequence[Any]:
+    """Return the arguments with one `Geometry` for the tensors of a geometry."""
+    before, geometry, _ = schema.partition(GEOMETRY)
+    if not geometry:
+        return arguments
+    start = before.count(",")
+    end = start + len(Geometry._fields)
+    return [*arguments[:start], Geometry(*arguments[start:end]), *arguments[end:]]
+
+
+def register_differentiable(
+    name: str,
+    inputs: Sequence[str],
+    options: str,
+    compute: Kernels,
+    backward: Kernels,
+    *,
+    fake: Operation,
+    equations: Operation,
+    kept: Sequence[str] = (),
+) -> Operation:
+    """Return a new operation of torch that has a derivative: another operation, ``NAME_backward``.
 
     Parameters
     ----------
-    operation : callable
-        What `register` returned.
-    backward : callable
-        Called with the gradient of the first result, all arguments and all further results. It returns the
-        gradients of the first arguments; the others have none.
+    name : str
+    inputs : sequence of str
+        Names of the first arguments, the tensors that there is a derivative by.
+    options : str
+        The other arguments, as a schema has them.
+    compute, fake
+        As in `register`.
+    backward : callable, or a compiled and a portable one
+        Called with the inputs, the gradient by the first result, the further results and the options. Returns
+        the gradient by each input.
     equations : callable
-        Returns the first result by torch's own operations, of all arguments. It is what torch differentiates
-        where a second derivative is wanted. Without it ``backward`` must be differentiable itself.
-    linear : bool
-        The derivative does not depend on the first argument, so that is not kept: ``backward`` gets None.
+        Returns the first result by torch's own operations, of all arguments, with one `Geometry` for the
+        tensors of a geometry. It is what torch differentiates where a second derivative is wanted.
+    kept : sequence of str
+        Names of further results, which are there for ``backward``.
     """
+    if name in _operations:
+        return _operations[name]
+    count = len(inputs)
 
-    def save(ctx: Any, inputs: Any, output: Any) -> None:
-        further = output[1:] if isinstance(output, tuple) else ()
-        values = [None if linear else inputs[0], *inputs[1:], *further]
-        ctx.arguments = len(inputs)
-        ctx.values = [None if isinstance(value, Tensor) else value for value in values]
-        ctx.places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
-        ctx.save_for_backward(*(values[place] for place in ctx.places))
+    def tensors(names: Sequence[str]) -> str:
+        return ", ".join(f"Tensor {name}" for name in names)
+
+    def empty_gradients(*arguments: Any) -> Tensor | tuple[Tensor, ...]:
+        found = tuple(tensor.new_empty(tensor.shape) for tensor in arguments[:count])
+        return found if count > 1 else found[0]
+
+    schema = f"{name}({tensors(inputs)}, {options}) -> ({tensors(['result', *kept])})"
+    operation = register(schema, compute, fake=fake)
+    backward_operation = register(
+        f"{name}_backward({tensors([*inputs, 'gradient', *kept])}, {options}) -> ({tensors(inputs)})",
+        backward,
+        fake=empty_gradients,
+    )
+
+    def save(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
+        _save(ctx, [*inputs, *(output[1:] if kept else ())])
 
     def gradients(ctx: Any, gradient: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        values = list(ctx.values)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            values[place] = tensor
-        if equations is not None and torch.is_grad_enabled():
-            inputs = values[: ctx.arguments]
-            tensors = [value for value in inputs if isinstance(value, Tensor)]
-            found = iter(plain.gradients(equations(*inputs), tensors, gradient))
-            return tuple(next(found) if isinstance(value, Tensor) else None for value in inputs)
-        first = backward(gradient, *values)
-        return *first, *(None for _ in range(ctx.arguments - len(first)))
+        values = _saved(ctx)
+        end = len(values) - len(kept)
+        arguments, further = values[:end], values[end:]
+        if torch.is_grad_enabled():
+            tensors = [value for value in arguments if isinstance(value, Tensor)]
+            found = iter(plain.gradients(equations(*_pack(schema, arguments)), tensors, gradient))
+            return tuple(next(found) if isinstance(value, Tensor) else None for value in arguments)
+        by_inputs = backward_operation(*arguments[:count], gradient, *further, *arguments[count:])
+        return *(by_inputs if count > 1 else [by_inputs]), *[None] * (end - count)
 
-    name = f"{NAMESPACE}::{operation.__name__.partition('.')[0]}"
-    torch.library.register_autograd(name, gradients, setup_context=save, lib=_library)
+    _differentiate(name, gradients, save)
+    return operation
+
+
+def register_adjoints(first: Operation, second: Operation) -> None:
+    """Make two operations that are linear in their first argument each other's derivative."""
+
+    def save(ctx: Any, inputs: Sequence[Any], output: Tensor) -> None:
+        _save(ctx, inputs[1:])
+
+    for operation, adjoint in ((first, second), (second, first)):
+
+        def gradients(ctx: Any, gradient: Tensor, adjoint: Operation = adjoint) -> tuple[Tensor | None, ...]:
+            rest = _saved(ctx)
+            return adjoint(gradient, *rest), *[None] * len(rest)
+
+        _differentiate(operation.__name__.partition(".")[0], gradients, save)
+
+
+def _differentiate(name: str, gradients: Operation, save: Operation) -> None:
+    torch.library.register_autograd(f"{NAMESPACE}::{name}", gradients, setup_context=save, lib=_library)
+
+
+def _save(ctx: Any, values: Sequence[Any]) -> None:
+    """Keep tensors and other values for the backward pass."""
+    ctx.save_for_backward(*(value if isinstance(value, Tensor) else None for value in values))
+    ctx.others = [None if isinstance(value, Tensor) else value for value in values]
+
+
+def _saved(ctx: Any) -> list[Any]:
+    """Return what `_save` has kept."""
+    pairs = zip(ctx.saved_tensors, ctx.others, strict=True)
+    return [other if tensor is None else tensor for tensor, other in pairs]

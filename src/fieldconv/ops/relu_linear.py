@@ -8,37 +8,20 @@ from torch import Tensor
 from fieldconv.ops import plain
 from fieldconv.ops.backend import Backend, check_backend, use_compiled
 from fieldconv.ops.compiled import relu_linear_kernels as compiled
-from fieldconv.ops.register import differentiate, register
+from fieldconv.ops.register import register_differentiable
 
 _KERNELS = (torch.float32, torch.float64)
 
 
-def _fake(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x.new_empty(len(x), len(weight))
-
-
-def _fake_backward(
-    x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x.new_empty(x.shape), weight.new_empty(weight.shape), weight.new_empty(len(weight))
-
-
-def _backward(
-    gradient: Tensor, x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor
-) -> tuple[Tensor | None, ...]:
-    by_x, by_weight, by_bias = _relu_linear_backward(x, keep, weight, gradient)
-    return by_x, None, by_weight, by_bias
-
-
-_relu_linear = register(
-    "relu_linear(Tensor x, Tensor keep, Tensor weight, Tensor bias) -> Tensor", compiled.relu_linear, _fake
-)
-_relu_linear_backward = register(
-    "relu_linear_backward(Tensor x, Tensor keep, Tensor weight, Tensor gradient) -> (Tensor, Tensor, Tensor)",
+_relu_linear = register_differentiable(
+    "relu_linear",
+    ["x", "weight", "bias"],
+    "Tensor keep",
+    compiled.relu_linear,
     compiled.relu_linear_backward,
-    _fake_backward,
+    fake=lambda x, weight, *_: x.new_empty(len(x), len(weight)),
+    equations=lambda x, weight, bias, keep: plain.relu_linear(x, keep, weight, bias),
 )
-differentiate(_relu_linear, _backward, equations=plain.relu_linear)
 
 
 def relu_linear(
@@ -75,5 +58,5 @@ def relu_linear(
     alike = x.dtype == keep.dtype == weight.dtype == bias.dtype and x.dtype in _KERNELS
     if not alike or x.ndim != 2 or x.numel() == 0 or not use_compiled(backend, x):
         return plain.relu_linear(x, keep, weight, bias)
-    out: Tensor = _relu_linear(x, keep, weight, bias)
+    out: Tensor = _relu_linear(x, weight, bias, keep)
     return out

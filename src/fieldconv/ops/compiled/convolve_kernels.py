@@ -356,7 +356,7 @@ class _Convolution:
         by_filters = [sum(own[1:], own[0]) for own in zip(*parts, strict=True)]
         by_length = None if self.one is None else by_features[self.one]
         by_x = torch.empty_like(self.x)
-        by_x.index_copy_(0, self.senders, lift_backward(self.x, by_lifted, by_length))
+        by_x.index_copy_(0, self.senders, lift_backward(self.x, by_lifted, len(by_lifted) // 2, by_length))
         return by_x, *self._by_parts(by_filters)
 
     def _by_parts(self, by_filters: list[Tensor]) -> tuple[Tensor, Tensor]:

@@ -121,14 +121,14 @@ def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
     return y
 
 
-def lift_backward(x: Tensor, gradient: Tensor, by_length: Tensor | None = None) -> Tensor:
+def lift_backward(x: Tensor, gradient: Tensor, band_limit: int, by_length: Tensor | None = None) -> Tensor:
     """Return the gradient with respect to x, from that with respect to `lift` of x.
 
     With a gradient by |x|, (n, C), that by Y_1 is not read.
     """
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(result).reshape(-1)
-    incoming = floats(gradient).reshape(len(gradient), -1)
+    incoming = floats(gradient).reshape(2 * band_limit + 1, -1)
     by_lengths = source[:0] if by_length is None else by_length.numpy().reshape(-1)
     tiny = smallest(x)
     run_blocks(

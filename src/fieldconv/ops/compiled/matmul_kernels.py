@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldconv._compiled import HAVE_NUMBA, kernel
-from fieldconv.ops.compiled.simd import BYTES, add_each, load, load_each, peek, store_each, zero, zeros
+import numba
+from llvmlite import binding
 
-if HAVE_NUMBA:
-    import numba
-    from llvmlite import binding
+from fieldconv._compiled import kernel
+from fieldconv.ops.compiled.simd import BYTES, add_each, load, load_each, peek, store_each, zero, zeros
 
 ROWS = 4  # whose sums are in registers
 
 
 def _lines() -> int:
     """Return how many lines of each of `ROWS` rows the processor's registers hold as running sums."""
-    if not HAVE_NUMBA:
-        return 1
     chosen = numba.config.CPU_FEATURES  # NUMBA_CPU_FEATURES, if somebody compiles for another processor
     if chosen is not None:
         return 4 if "+avx512f" in chosen else 1

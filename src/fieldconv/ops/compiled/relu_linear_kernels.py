@@ -179,7 +179,7 @@ def _panels(matrix: Tensor) -> Panels:
     return Panels(matrix.numpy().reshape(-1), last.numpy().reshape(-1), matrix.shape[1], columns)
 
 
-def relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def relu_linear(x: Tensor, weight: Tensor, bias: Tensor, keep: Tensor) -> Tensor:
     """Return (ReLU(x) ⊙ keep) Wᵀ + b."""
     out = torch.empty(len(x), len(weight), dtype=x.dtype)
     numbers, weights, panels = _nonzeros(x, keep), _weight_panels(weight), _panels(out)
@@ -196,7 +196,7 @@ def relu_linear(x: Tensor, keep: Tensor, weight: Tensor, bias: Tensor) -> Tensor
 
 
 def relu_linear_backward(
-    x: Tensor, keep: Tensor, weight: Tensor, gradient: Tensor
+    x: Tensor, weight: Tensor, bias: Tensor, gradient: Tensor, keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by x, the weights and the bias, from that by `relu_linear` of them."""
     numbers, weights, panels = _nonzeros(x, keep), _weight_panels(weight), _panels(gradient.contiguous())

@@ -14,15 +14,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from fieldconv._compiled import Absent
-
-try:
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic, models, overload, register_model
-except ImportError:  # the kernels that use these names are then never compiled
-    ir = types = cgutils = intrinsic = models = overload = register_model = Absent()
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
 
 BYTES = 64
 _FUSE = ("contract",)  # a product and a sum may become one instruction

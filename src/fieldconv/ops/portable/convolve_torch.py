@@ -10,16 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fieldconv.ops import plain
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable.aggregate_torch import gather_order, scatter_order
-from fieldconv.ops.portable.lift_torch import lift, lift_backward
+from fieldconv.ops.portable.lift_torch import lift_backward
 
 
 def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> Tensor:
     """Return the field convolution of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
     orders, rings, _, outputs = real.shape
-    y = lift(x, orders // 2)
+    y = plain.lift(x, orders // 2)
     result = x.new_zeros(len(x), outputs)
     for k in range(orders):
         sums = gather_order(y[k], geometry, k - orders // 2, rings, spacing, False)
@@ -33,7 +34,7 @@ def convolve_backward(
     """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
     orders, rings, channels, outputs = real.shape
     gradient = gradient.resolve_conj()
-    by_y = lift(x, orders // 2)  # holds y; each order is overwritten by its gradient when it has served
+    by_y = plain.lift(x, orders // 2)  # holds y; each order is overwritten by its gradient when it has served
     by_real, by_imaginary = torch.empty_like(real), torch.empty_like(imaginary)
     for k in range(orders):
         options = (geometry, k - orders // 2, rings, spacing, False)
@@ -43,4 +44,4 @@ def convolve_backward(
         by_sums = complex_matmul(gradient, real[k].flatten(0, 1).T, -imaginary[k].flatten(0, 1).T)
         del sums
         by_y[k] = scatter_order(by_sums.view(len(x), rings, channels), *options)
-    return lift_backward(x, by_y), by_real, by_imaginary
+    return lift_backward(x, by_y, orders // 2), by_real, by_imaginary

@@ -5,21 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fieldconv.ops import plain
 from fieldconv.ops.direction import unit
 
 
-def lift(x: Tensor, band_limit: int) -> Tensor:
-    """Return Y_m = x ū^m for m = −B … B: (n, C) to (2B+1, n, C)."""
-    return plain.lift(x, band_limit)
-
-
-def lift_backward(x: Tensor, gradient: Tensor) -> Tensor:
+def lift_backward(x: Tensor, gradient: Tensor, band_limit: int) -> Tensor:
     """Return the gradient with respect to x, from that with respect to `lift` of x.
 
     Y_m = |x| u^k with k = 1 − m, so dY_m = u^k (α + ikβ) where α + iβ = ū dx: nothing to divide by.
     """
-    band_limit = len(gradient) // 2
     u = unit(x)
     along, across = torch.zeros_like(u.real), torch.zeros_like(u.real)
     for side in (1, -1):  # m = 1, 2, … from u⁰ on, then m = −1, −2, … from u² on

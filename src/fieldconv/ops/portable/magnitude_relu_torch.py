@@ -5,13 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fieldconv.ops import plain
 from fieldconv.ops.direction import polar, shortest
-
-
-def relu(x: Tensor, offset: Tensor) -> Tensor:
-    """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
-    return plain.magnitude_relu(x, offset)
 
 
 def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:

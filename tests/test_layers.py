@@ -18,7 +18,7 @@ from fieldconv.tasks import task_names
 ROOT = Path(fieldconv.__file__).parent
 
 ROOMS = (
-    ("_process", "_checked", "_duration"),
+    ("_arrays", "_process", "_checked", "_duration"),
     ("_compiled", "_io", "_lazy", "_memory", "_presets", "_progress", "_registry"),
     ("geometry",),  # shapes to numbers
     ("labels",),  # meshes and targets on disk
@@ -48,11 +48,11 @@ LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 
 # What a room may import besides itself, where that is less than all rooms before it.
 NARROW = {
-    "geometry": {"_compiled", "_io", "_lazy", "_process"},
-    "runs": {"_io", "_lazy", "tasks"},
-    "viz": {"_compiled", "_io", "_lazy", "_process", "_duration", "geometry", "tasks", "runs"},
+    "geometry": {"_arrays", "_compiled", "_io", "_lazy", "_process"},
+    "runs": {"_arrays", "_io", "_lazy", "tasks"},
+    "viz": {"_arrays", "_compiled", "_io", "_lazy", "_process", "_duration", "geometry", "tasks", "runs"},
     "nn": {"ops", "surface"},
-    "labels": {"_compiled", "_io", "_lazy", "geometry"},
+    "labels": {"_arrays", "_compiled", "_io", "_lazy", "geometry"},
 }
 # Who may not know whom.
 STRANGERS = [("datasets", "networks"), ("labels", "surface")]

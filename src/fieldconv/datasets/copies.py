@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldconv._arrays import Ints
 from fieldconv.geometry.damage.damage import Damaged, damaged, refined
 from fieldconv.geometry.damage.reshape import reshaped
-from fieldconv.labels.collection import Ints, Sample, fill_geodesically, first_preimage
+from fieldconv.labels.collection import Sample, fill_geodesically, first_preimage
 from fieldconv.surface.parts import SPARSE
 from fieldconv.surface.settings import SPARSER
 from fieldconv.tasks import task_named

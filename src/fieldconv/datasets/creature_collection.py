@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fieldconv._arrays import Ints
 from fieldconv.datasets.creatures import (
     PARTS,
     SPECIES,
@@ -24,7 +25,7 @@ from fieldconv.datasets.creatures import (
 from fieldconv.datasets.creatures.difficulty import named
 from fieldconv.datasets.creatures.species import SKELETONS
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample
+from fieldconv.labels.collection import Collection, Item, Pair, Sample
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import EmbeddedShape, Task
 

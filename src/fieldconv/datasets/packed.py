@@ -24,12 +24,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fieldconv._arrays import Ints
 from fieldconv._io import read_text
 from fieldconv.datasets.copies import damage_version
 from fieldconv.datasets.prepared import Kind
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample
+from fieldconv.labels.collection import Collection, Item, Pair, Sample
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.splits import check_split
 from fieldconv.surface.cache import read_entry

@@ -9,14 +9,13 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Ints
 from fieldconv.geometry.mesh.files import MESH_SUFFIXES
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 from fieldconv.geometry.resample.sampling import nearest_samples
 from fieldconv.labels.errors import DatasetError
 
-Ints = NDArray[np.int64]
 NOTHING_KNOWN = "no vertex of any mesh has a label or a known place; check the ground truth"
 
 

@@ -8,16 +8,13 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._io import atomic_path, read_text
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.errors import DatasetError
-
-Ints = NDArray[np.int64]
 
 EXACT = 2**53  # beyond, floating-point numbers are no longer all whole numbers
 MOST = 2**31 - 1  # that a label may be; colours are labels, too
@@ -109,7 +106,7 @@ def read_labels(path: str | Path, numbers: Mapping[str, int]) -> Ints:
     return np.array([known[word] for word in words], dtype=np.int64)
 
 
-def read_numbers(path: str | Path) -> NDArray[Any]:
+def read_numbers(path: str | Path) -> Array:
     """Read a file of real numbers, a row per vertex: text, .csv with a line of names, or .npy (complex, too).
 
     Returns
@@ -146,14 +143,14 @@ def read_numbers(path: str | Path) -> NDArray[Any]:
     return np.asarray(values.astype(kind))
 
 
-def write_numbers(path: str | Path, values: NDArray[Any]) -> None:
+def write_numbers(path: str | Path, values: Array) -> None:
     """Write a number per line, or a row of them; whole numbers as such."""
     values = np.asarray(values)
     with atomic_path(path) as temporary:
         np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g", encoding="utf-8")
 
 
-def _read_array(path: Path) -> NDArray[Any]:
+def _read_array(path: Path) -> Array:
     """Read a .npy file; of one that declares more than it holds no memory is asked for."""
     values = np.load(path, allow_pickle=False, mmap_mode="r")
     if not isinstance(values, np.ndarray):  # an archive of several under the wrong name
@@ -168,7 +165,7 @@ def _unreadable(path: Path, error: Exception) -> DatasetError:
     )
 
 
-def _as_integers(values: NDArray[Any], path: Path) -> Ints:
+def _as_integers(values: Array, path: Path) -> Ints:
     """Integers of 64 bits; raise DatasetError that names the first vertex whose value is none."""
     if values.ndim != 1:
         raise DatasetError(str(path), [f"has shape {values.shape}; expected one integer per row"])
@@ -319,7 +316,7 @@ def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
     )
 
 
-def _edge_areas(mesh: Mesh, edges: Ints) -> NDArray[np.float64]:
+def _edge_areas(mesh: Mesh, edges: Ints) -> Floats:
     """(E,) a third of the area of the faces on both sides."""
     count = len(mesh.vertices)
     sides = np.sort(mesh.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
@@ -330,7 +327,7 @@ def _edge_areas(mesh: Mesh, edges: Ints) -> NDArray[np.float64]:
     return np.asarray(areas, dtype=np.float64)
 
 
-def _vote(cells: Ints, labels: Ints, weights: NDArray[np.float64], num_vertices: int) -> Ints:
+def _vote(cells: Ints, labels: Ints, weights: Floats, num_vertices: int) -> Ints:
     """Each cell (row of vertex ids) gives its weight to its label at each of its vertices."""
     values, rank = np.unique(labels, return_inverse=True)
     ballot = (cells * len(values) + rank.reshape(-1, 1)).ravel()

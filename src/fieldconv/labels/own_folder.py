@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fieldconv._arrays import Ints
 from fieldconv._io import read_text
 from fieldconv.geometry.mesh.files import MESH_SUFFIXES
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import (
     Collection,
-    Ints,
     Item,
     Sample,
     load_mesh,

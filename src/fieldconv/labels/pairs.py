@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fieldconv._arrays import Ints
 from fieldconv._io import read_text
 from fieldconv.geometry.mesh.files import MESH_SUFFIXES
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -21,7 +22,7 @@ from fieldconv.labels.collection import (
     load_mesh,
     mesh_files,
 )
-from fieldconv.labels.label_files import Ints, read_vertex_map
+from fieldconv.labels.label_files import read_vertex_map
 from fieldconv.labels.own_folder import (
     SIDES,
     Entry,

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Ints
 from fieldconv._io import read_text, write_text
 from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.label_files import (
-    Ints,
     colour_labels,
     label_words,
     mesh_labels,

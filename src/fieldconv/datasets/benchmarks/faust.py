@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from fieldconv._arrays import Ints
 from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
 from fieldconv.labels.collection import (
     Collection,
-    Ints,
     Item,
     Sample,
     fill_geodesically,

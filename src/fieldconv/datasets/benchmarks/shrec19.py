@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fieldconv._arrays import Ints
 from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
-from fieldconv.labels.collection import Collection, Ints, Item, Pair, Sample, load_mesh, mesh_files
+from fieldconv.labels.collection import Collection, Item, Pair, Sample, load_mesh, mesh_files
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.label_files import read_vertex_map
 from fieldconv.labels.pairs import read_pairs

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fieldconv._arrays import Ints
 from fieldconv.datasets.benchmarks.benchmark import Benchmark, Split
 from fieldconv.labels.collection import (
     Collection,
-    Ints,
     Item,
     Pair,
     Sample,

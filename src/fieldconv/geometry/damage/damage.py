@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import dijkstra
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv.geometry.damage.build_bridge import bridged, facing_pairs
 from fieldconv.geometry.damage.voxels import outer_surface
 from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
@@ -30,8 +31,6 @@ from fieldconv.geometry.mesh.halfedge import (
 )
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import (
-    Floats,
-    Ints,
     capped,
     components,
     edge_graph,

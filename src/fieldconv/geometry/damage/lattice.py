@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.mesh.topology import Floats, Ints
 
 
 def random_turn(rng: np.random.Generator) -> Floats:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
 from fieldconv.geometry.damage.lattice import cut_cells, joined, random_turn
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Floats, Ints, capped, manifold_part, tidy
+from fieldconv.geometry.mesh.topology import capped, manifold_part, tidy
 from fieldconv.geometry.resample.remesh import Reference, make_reference, nearest_in_triangle, settle
 
 MOST_POINTS = 6_000_000  # of the lattice; the cells grow if there would be more

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv.geometry.mesh.degenerate import degenerate, first_of_equals
 from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
 from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

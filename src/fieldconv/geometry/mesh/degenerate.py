@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.face_edges import repeats_vertex
 from fieldconv.geometry.mesh.files.common import first_equal
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # A face is degenerate when its height is below this part of its longest side: no direction in it is known.
 _FLAT = 1e-12
@@ -62,7 +59,7 @@ def cross(a: Floats, b: Floats) -> Floats:
     return product
 
 
-def first_of_equals(rows: NDArray[np.float64] | Ints) -> Bools:
+def first_of_equals(rows: Floats | Ints) -> Bools:
     """Whether no earlier row equals each one."""
     digest = np.sort(_digests(rows))
     if (digest[1:] != digest[:-1]).all():  # usually all differ, which is much faster to find out
@@ -70,7 +67,7 @@ def first_of_equals(rows: NDArray[np.float64] | Ints) -> Bools:
     return np.asarray(first_equal(rows) == np.arange(len(rows)))
 
 
-def _digests(rows: NDArray[np.float64] | Ints) -> NDArray[np.uint64]:
+def _digests(rows: Floats | Ints) -> NDArray[np.uint64]:
     """(n,) a number for each row; equal rows have equal ones."""
     bits = np.ascontiguousarray(rows + rows.dtype.type(0)).view(np.uint64)  # no negative zeros
     digest = np.zeros(len(rows), np.uint64)

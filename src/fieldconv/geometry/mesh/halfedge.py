@@ -8,13 +8,14 @@ are, for nothing is collapsed onto an apex and no edge of a cone is flipped or s
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.mesh.topology import Floats, Ints, capped
+from fieldconv.geometry.mesh.topology import capped
 
 INSIDE, RIM, APEX = 0, 1, 2  # kinds of vertices
 
@@ -67,7 +68,7 @@ def make_net(points: Floats, normals: Floats, faces: Ints, room: int) -> Net:
     edge[start] = np.arange(len(start))
     used = np.array([count, len(faces)])
 
-    def roomy(array: NDArray[Any], more: int) -> NDArray[Any]:
+    def roomy(array: Array, more: int) -> Array:
         return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
     apexes = count - given

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Array, Bytes, Floats, Ints
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh import files as meshfiles
 from fieldconv.geometry.mesh.check import MeshReport, inspect
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Mesh", "MeshError", "MeshReport", "Repair"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Outside these sizes, squares of squares of lengths overflow or vanish.
 _SMALLEST, _LARGEST = 1e-60, 1e60
@@ -67,9 +66,9 @@ class Mesh:
     vertices: Floats
     faces: Ints
     name: str = ""
-    vertex_colours: NDArray[np.uint8] | None = None
-    face_colours: NDArray[np.uint8] | None = None
-    vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    vertex_colours: Bytes | None = None
+    face_colours: Bytes | None = None
+    vertex_data: dict[str, Array] = field(default_factory=dict)
     cloud: bool = False
 
     def __init__(
@@ -367,7 +366,7 @@ def mesh_of(read: meshfiles.Contents, name: str) -> Mesh:
     return Mesh(read.vertices, read.faces, name, read.vertex_colours, read.face_colours, read.vertex_data)
 
 
-def _polygons(faces: Any) -> tuple[Ints, NDArray[Any]]:
+def _polygons(faces: Any) -> tuple[Ints, Array]:
     """Number of corners of each polygon, and all corners, of an array or a list of lists."""
     try:
         table = np.asarray(faces)
@@ -387,7 +386,7 @@ def _polygons(faces: Any) -> tuple[Ints, NDArray[Any]]:
     return sizes, corners
 
 
-def _colours(of: str, values: ArrayLike | None, rows: int) -> NDArray[np.uint8] | None:
+def _colours(of: str, values: ArrayLike | None, rows: int) -> Bytes | None:
     if values is None:
         return None
     table = np.asarray(values)

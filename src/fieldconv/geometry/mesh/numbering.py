@@ -13,11 +13,10 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.orientation import faces_to_turn
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]
 
 CELLS = 2**21 - 1  # along each axis: three numbers of 21 bits make one of 63
@@ -56,7 +55,7 @@ class Numbered:
     place: Ints
     first_face: Ints
     turned: int
-    mirrored: NDArray[np.bool_]
+    mirrored: Bools
     one_sided: int
 
     @property

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.degenerate import AT_ONCE, cross
 from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

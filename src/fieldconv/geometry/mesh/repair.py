@@ -6,17 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.check import counted
 from fieldconv.geometry.mesh.degenerate import degenerate, first_of_equals, scaled_sides
 from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
 from fieldconv.geometry.mesh.files.common import first_equal
 from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward, fewest_to_turn
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import components
-
-Ints = NDArray[np.int64]
 
 SPECK_SHARES = (1e-4, 1e-5, 1e-6, 1e-7)  # of the area: smaller parts are specks …
 ALL_SPECKS_SHARE = 0.01  # … by the first of these by which all specks together have no more than this share

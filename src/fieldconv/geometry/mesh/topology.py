@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from fieldconv._arrays import Floats, Ints
 
 
 def edge_graph(points: Floats, faces: Ints) -> csr_array:

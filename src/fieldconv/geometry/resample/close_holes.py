@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
+from fieldconv._arrays import Floats
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Floats, capped, edge_graph, manifold_part, rims
+from fieldconv.geometry.mesh.topology import capped, edge_graph, manifold_part, rims
 
 
 def closed_copy(mesh: Mesh) -> Mesh:

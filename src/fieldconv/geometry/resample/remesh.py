@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
 from fieldconv.geometry.mesh.halfedge import (
     APEX,
@@ -31,7 +32,7 @@ from fieldconv.geometry.mesh.halfedge import (
     worst,
 )
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Floats, Ints, manifold_part, renumbered
+from fieldconv.geometry.mesh.topology import manifold_part, renumbered
 
 EQUILATERAL = 0.866  # a vertex of a mesh of equal triangles has that area, in edge lengths squared
 LEAST_SIZE, GREATEST_SIZE = 0.15, 4.0  # wanted edge lengths, in those of an even mesh

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
+from fieldconv._arrays import Array, Bytes, Floats, Ints
+
 MOST_CORNERS = 10_000  # of a face: all its triangles would meet in one vertex
 LONGEST = 300  # letters of a message: files may hold words of any length
 
@@ -27,7 +24,7 @@ class Contents:
     faces: Ints
     vertex_colours: Bytes | None = None
     face_colours: Bytes | None = None
-    vertex_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    vertex_data: dict[str, Array] = field(default_factory=dict)
 
 
 # How files begin that servers, archives and version control put in the place of a mesh.
@@ -88,7 +85,7 @@ def count_up(sizes: Ints) -> Ints:
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
-def first_equal(rows: NDArray[Any]) -> Ints:
+def first_equal(rows: Array) -> Ints:
     """(n,) the first row that equals each row; rows with NaN equal none but themselves.
 
     Examples
@@ -105,7 +102,7 @@ def first_equal(rows: NDArray[Any]) -> Ints:
     return first
 
 
-def colours(values: NDArray[Any], fractions: bool) -> Bytes:
+def colours(values: Array, fractions: bool) -> Bytes:
     """(n, 4) bytes from (n, 3) or (n, 4) numbers, which are fractions of one or go up to 255."""
     scaled = np.asarray(values, dtype=np.float64) * (255 if fractions else 1)
     result = np.full((len(scaled), 4), 255, dtype=np.uint8)

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Bools, Bytes, Ints
 from fieldconv.geometry.mesh.files.common import (
-    Bytes,
     Contents,
-    Ints,
     MeshError,
     colours,
     count_up,
@@ -57,7 +55,7 @@ class _Element:
 
 
 # A scalar property is read as its (n,) values, a list as its (n,) lengths and all its items.
-_Table = dict[str, NDArray[Any] | tuple[Ints, NDArray[Any]]]
+_Table = dict[str, Array | tuple[Ints, Array]]
 
 
 def read(data: bytes) -> Contents:
@@ -153,7 +151,7 @@ def _text(element: _Element, words: Words, rows: slice) -> _Table:
     cursor = np.cumsum(lengths) - lengths
     ends = cursor + lengths
 
-    def check(fits: NDArray[np.bool_]) -> None:
+    def check(fits: Bools) -> None:
         if not fits.all():
             line = words.line[first[int(np.argmin(fits))]]
             raise MeshError(f"line {line}: too few numbers; export the file again")
@@ -270,7 +268,7 @@ def write(contents: Contents) -> bytes:
     return "\n".join([*header, "end_header\n"]).encode() + vertex.tobytes() + face.tobytes()
 
 
-def _block(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
+def _block(columns: dict[str, Array]) -> Array:
     """Columns as rows of the narrowest PLY types that hold them (PLY has no 64-bit integers)."""
     types = []
     for name, values in columns.items():

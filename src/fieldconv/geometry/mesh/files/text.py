@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fieldconv.geometry.mesh.files.common import Floats, Ints, MeshError, count_up, show
+from fieldconv._arrays import Array, Floats, Ints
+from fieldconv.geometry.mesh.files.common import MeshError, count_up, show
 
 
 class Words:
@@ -107,7 +106,7 @@ def equal_rows(words: Words, first: Ints, lengths: Ints) -> Floats:
     return words.numbers(first, lengths).reshape(-1, width)
 
 
-def text_rows(*tables: NDArray[Any] | None) -> list[str]:
+def text_rows(*tables: Array | None) -> list[str]:
     """One line per row; ``repr`` writes the shortest text that gives back the same number."""
     columns = [column.tolist() for table in tables if table is not None for column in table.T]
     return [" ".join(map(repr, row)) for row in zip(*columns, strict=True)]

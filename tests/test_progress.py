@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-import fieldconv._progress as progress_module
 from fieldconv._progress import Progress, progress_bar, track
 
 
@@ -63,12 +62,11 @@ def test_quiet_calls_say_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_in_a_terminal() -> None:
     """It shows what, how many and the note; lines stay, the bar does not."""
     screen = io.StringIO()
     terminal = Console(file=screen, force_terminal=True, width=120)
-    monkeypatch.setattr(progress_module, "Console", lambda **_: terminal)
-    with Progress("Preparing [a]", 4) as progress:
+    with Progress("Preparing [a]", 4, console=terminal) as progress:
         progress.step(3, note="2.0 meshes/s")
         progress.say("one line")
     shown = screen.getvalue()

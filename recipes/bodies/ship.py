@@ -21,11 +21,11 @@ import torch
 
 import fieldconv as fc
 from fieldconv._io import read_text, write_text
-from fieldconv.models import MODELS, folder_of
+from fieldconv.models import CARD, CONFIG, MODELS
 from fieldconv.tasks import TemplatePoints
 from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.tasks.template_points import places_of
-from fieldconv.training.checkpoint import CARD, CONFIG, read_config, save_pretrained
+from fieldconv.training.checkpoint import read_config, save_pretrained
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from recipes.bodies.dataset import Bodies
 from recipes.bodies.train import KEPT_OUT
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("results", type=Path, nargs="?")
     options = parser.parse_args()
     shipped = MODELS["bodies"]
-    folder = folder_of(shipped)
+    folder = shipped.folder
     model = fc.load(options.run)
     model.config = replace(model.config, samples=options.samples)
     before, after = calibrate(model, options.folder, range(options.bodies - KEPT_OUT, options.bodies))

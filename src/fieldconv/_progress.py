@@ -1,4 +1,4 @@
-"""How far a long call is: a live bar in a terminal; elsewhere a line every ten seconds."""
+"""Progress of long calls: a live bar in a terminal; elsewhere a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import length_hint
 from types import TracebackType
-from typing import TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from typing import TYPE_CHECKING, TypeVar
 
 from fieldconv._duration import duration
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
 Thing = TypeVar("Thing")
 
-EVERY = 10.0  # seconds between two lines
+LINE_SECONDS = 10.0  # between two lines
 
 
 class Progress:
-    """How far a long call is, on standard error: ``with Progress(…) as progress``.
+    """Progress of a long call, on standard error: ``with Progress(…) as progress``.
 
     Parameters
     ----------
@@ -29,13 +29,15 @@ class Progress:
     total : float, optional
         Where it ends, in any unit.
     begun : float
-        How much of it was done before.
+        How much was done before.
     share : bool
-        Whether to tell how far it is in percent, and not by numbers.
+        Whether to show percent instead of numbers.
     quiet : bool
         Whether to show nothing.
     clock : callable
-        Seconds now.
+        Returns the time in seconds.
+    console : rich.console.Console, optional
+        Where to print, instead of standard error.
 
     Examples
     --------
@@ -52,20 +54,24 @@ class Progress:
         share: bool = False,
         quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        console: Console | None = None,
     ) -> None:
+        from rich import console as rich_console  # not needed by `fieldconv COMMAND --help`
+        from rich import progress as rich_progress
+
         self.what, self.total, self.done, self.note = what, total, begun, ""
-        self._share, self._quiet, self._clock = share, quiet, clock
-        self._begun, self._began = begun, clock()
-        self._said = self._began
-        self._console = Console(stderr=True, quiet=quiet)
+        self._share, self._clock = share, clock
+        self._begun, self._start = begun, clock()
+        self._last_line = self._start
+        self._console = console or rich_console.Console(stderr=True, quiet=quiet)
         self._bar: Bar | None = None
         if self._console.is_terminal and not quiet:
-            self._bar = Bar(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TaskProgressColumn() if share else MofNCompleteColumn(),
-                TextColumn("{task.fields[note]}", markup=False),
-                TimeRemainingColumn(),
+            self._bar = rich_progress.Progress(
+                rich_progress.TextColumn("{task.description}", markup=False),
+                rich_progress.BarColumn(),
+                rich_progress.TaskProgressColumn() if share else rich_progress.MofNCompleteColumn(),
+                rich_progress.TextColumn("{task.fields[note]}", markup=False),
+                rich_progress.TimeRemainingColumn(),
                 console=self._console,
                 transient=True,
             )
@@ -84,39 +90,29 @@ class Progress:
             self._bar.stop()
 
     def step(self, count: float = 1, *, note: str | None = None) -> None:
-        """Count some more as done."""
+        """Add ``count`` to what is done."""
         self.reach(self.done + count, note=note)
 
-    def reach(
-        self,
-        done: float,
-        *,
-        what: str | None = None,
-        total: float | None = None,
-        note: str | None = None,
-    ) -> None:
-        """Say how much is done now, and if given, what is done, where it ends, and a note beside it."""
+    def reach(self, done: float, *, what: str | None = None, note: str | None = None) -> None:
+        """Set how much is done, and if given, what is done and the note beside it."""
         self.done = done
         self.what = self.what if what is None else what
-        self.total = self.total if total is None else total
         self.note = self.note if note is None else note
         if self._bar is not None:
-            self._bar.update(
-                self._line, completed=done, description=self.what, total=self.total, note=self.note
-            )
-        elif self.done != self.total and self._clock() - self._said >= EVERY:
+            self._bar.update(self._line, completed=done, description=self.what, note=self.note)
+        elif self.done != self.total and self._clock() - self._last_line >= LINE_SECONDS:
             self.say(self._sentence())
 
     def seconds_left(self) -> float | None:
-        """Return how long the rest will take at the speed so far, None if that is not known."""
+        """Return how long the rest takes at the speed so far; None if unknown."""
         if not self.total or self.done <= self._begun:
             return None
-        spent = self._clock() - self._began
+        spent = self._clock() - self._start
         return spent / (self.done - self._begun) * (self.total - self.done)
 
     def say(self, text: str) -> None:
-        """Print a line; a bar stays below it."""
-        self._said = self._clock()
+        """Print a line above the bar."""
+        self._last_line = self._clock()
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _sentence(self) -> str:
@@ -134,7 +130,7 @@ class Progress:
 def track(
     things: Iterable[Thing], what: str, *, total: int | None = None, quiet: bool = False
 ) -> Iterator[Thing]:
-    """Yield the same things and show how far they are.
+    """Yield ``things`` and show the progress.
 
     Examples
     --------
@@ -148,7 +144,7 @@ def track(
 
 
 def progress_bar(what: str) -> Callable[[Sequence[Thing]], Iterable[Thing]]:
-    """Return what shows how far a list is that somebody else goes through.
+    """Return a function that yields what it is given and shows the progress.
 
     Examples
     --------

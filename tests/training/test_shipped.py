@@ -12,7 +12,7 @@ from fieldconv.cli import main
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.geometry.damage import damage
 from fieldconv.geometry.damage.lattice import random_turn
-from fieldconv.models import MODELS, folder_of
+from fieldconv.models import MODELS
 from fieldconv.tasks.template_points import places_of
 from fieldconv.training.apply import task_of
 
@@ -34,9 +34,9 @@ def person(template: fc.Mesh) -> fc.Mesh:
 
 
 def test_weights_are_small_and_have_a_card() -> None:
-    files = [path for network in MODELS.values() for path in folder_of(network).iterdir()]
+    files = [path for network in MODELS.values() for path in network.folder.iterdir()]
     assert sum(path.stat().st_size for path in set(files)) < 4e6
-    card = (folder_of(MODELS["bodies"]) / "README.md").read_text(encoding="utf-8")
+    card = (MODELS["bodies"].folder / "README.md").read_text(encoding="utf-8")
     assert "CC0" in card
     assert "Apache" in card
     assert "<!--" not in card

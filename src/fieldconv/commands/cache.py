@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import fieldconv as fc
+
 
 def cache_command(action: Literal["size", "clear"] = "size", /, folder: str | None = None) -> None:
     """Show the size of what is kept (prepared surfaces, distances on templates), or clear it.
@@ -15,10 +17,8 @@ def cache_command(action: Literal["size", "clear"] = "size", /, folder: str | No
         action: What to do.
         folder: Folder or address to use instead of the user's cache folder.
     """
-    from fieldconv.surface.cache import SurfaceCache
-
-    store = SurfaceCache(folder)
+    store = fc.SurfaceCache(folder)
     count, size = store.clear() if action == "clear" else store.size()
     done = "removed from" if action == "clear" else "in"
-    room = "no limit" if store.limit is None else f"limit {store.limit / 1e9:.3g} GB"
-    print(f"{count} files, {size / 1e6:.1f} MB, {done} {store.folder} ({room})")
+    limit = "no limit" if store.limit is None else f"limit {store.limit / 1e9:.3g} GB"
+    print(f"{count} files, {size / 1e6:.1f} MB, {done} {store.folder} ({limit})")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import fieldconv as fc
 from fieldconv.commands.arguments import Arguments
-from fieldconv.commands.results import printed_warnings
+from fieldconv.commands.results import print_table, printed_warnings
 from fieldconv.datasets.source import DataSource
 
 
@@ -56,17 +57,11 @@ def compare_command(
         samples: Samples on each mesh, instead of the preset's number for each network.
         threads: CPU threads.
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    from fieldconv import keep_freed_memory
-    from fieldconv.training.comparison import compare
-
-    keep_freed_memory()
-    more = {"features": features, "samples": samples, "threads": threads}
-    changes = source | {key: value for key, value in more.items() if value is not None}
+    fc.keep_freed_memory()
+    inputs = {"features": features, "samples": samples, "threads": threads}
+    changes = source | {key: value for key, value in inputs.items() if value is not None}
     with printed_warnings():
-        found = compare(
+        found = fc.compare(
             [name.strip() for name in networks.split(",") if name.strip()],
             out=out,
             task=task,
@@ -78,15 +73,12 @@ def compare_command(
             **changes,
         )
     metric = found.networks[0].metric
-    table = Table("network", "runs", metric.label, "parameters", "ms a step")
-    for network in found.networks:
-        table.add_row(
-            network.name,
-            str(len(network.runs)),
-            network.text(metric.key),
-            f"{network.parameters:,}",
-            f"{1000 * network.step:,.0f}",
-        )
-    Console().print(table)
+    print_table(
+        ["network", "runs", metric.label, "parameters", "ms a step"],
+        [
+            (n.name, str(len(n.runs)), n.text(metric.key), f"{n.parameters:,}", f"{1000 * n.step:,.0f}")
+            for n in found.networks
+        ],
+    )
     print(f"Wrote {found.page}")
     return 1 if found.failed else 0

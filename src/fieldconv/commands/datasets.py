@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from fieldconv import datasets
+from fieldconv._progress import progress_bar
+from fieldconv.commands.results import print_line, print_table
+
 
 def make_command(
     what: Literal["creatures"],
@@ -31,10 +35,7 @@ def make_command(
         difficulty: Level of difficulty: clean, posed, noise, uneven, holes, cut, missing, hard …
         seed: Another seed gives another dataset.
     """
-    from fieldconv._progress import progress_bar
-    from fieldconv.datasets.make import make_folder
-
-    make_folder(
+    datasets.make_folder(
         out,
         task,
         meshes=meshes,
@@ -59,44 +60,37 @@ def check_command(folder: Path, /, task: str | None = None) -> int:
         folder: Folder to check.
         task: What it is meant for, if that is not clear from its layout.
     """
-    from rich.console import Console
-    from rich.table import Table
-
-    from fieldconv._progress import progress_bar
-    from fieldconv.datasets.folder_check import check_folder
-
-    report = check_folder(folder, task=task, watch=progress_bar("Reading"))
-    console = Console(highlight=False)
-    console.print(f"{folder}: {report.layout}, {report.task}", markup=False)
+    report = datasets.check_folder(folder, task=task, watch=progress_bar("Reading"))
+    print(f"{folder}: {report.layout}, {report.task}")
     if report.groups:
-        table = Table("group", "meshes", "vertices: least", "median", "most")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for group in report.groups:
-            table.add_row(group.name, *(f"{number:,}" for number in (group.meshes, *group.vertices)))
-        if len(report.groups) > 1:
-            table.add_section()
-            table.add_row("all", f"{sum(group.meshes for group in report.groups):,}")
-        console.print(table)
+        rows: list[list[str] | None] = [
+            [group.name, *(f"{number:,}" for number in (group.meshes, *group.vertices))]
+            for group in report.groups
+        ]
+        if len(rows) > 1:
+            rows += [None, ["all", f"{sum(group.meshes for group in report.groups):,}"]]
+        columns = ["group", "meshes", "vertices: least", "median", "most"]
+        print_table(columns, rows, right=range(1, len(columns)))
     if report.labels:
         most, total = max(report.labels.values()) or 1, sum(report.labels.values()) or 1
-        table = Table("label", "vertices", "share", "")
-        table.columns[1].justify = table.columns[2].justify = "right"
-        for name, count in report.labels.items():
-            table.add_row(name, f"{count:,}", f"{100 * count / total:.1f} %", "█" * round(20 * count / most))
-        console.print(table)
+        print_table(
+            ["label", "vertices", "share", ""],
+            [
+                (name, f"{count:,}", f"{100 * count / total:.1f} %", "█" * round(20 * count / most))
+                for name, count in report.labels.items()
+            ],
+            right=(1, 2),
+        )
     if report.known is not None and not report.labels:
         pairs = f"{report.pairs:,} pairs; " if report.pairs else ""
-        console.print(f"{pairs}{100 * report.known:.1f} % of vertices have ground truth")
+        print(f"{pairs}{100 * report.known:.1f} % of vertices have ground truth")
     if not report.problems:
-        console.print("Everything is as it should be.")
+        print("Everything is as it should be.")
     if report.advice:
-        console.print("Worth knowing:", style="bold")
-        for line in report.advice:
-            console.print(f"  {line}", markup=False, soft_wrap=True)
+        print_line("Worth knowing:", "bold")
+        print("\n".join(f"  {line}" for line in report.advice))
     if not report.problems:
         return 0
-    console.print(f"{len(report.problems)} problem{'s' * (len(report.problems) > 1)}:", style="bold red")
-    for line in [*(f"  {problem}" for problem in report.problems), report.hint]:
-        console.print(line, markup=False, soft_wrap=True)
+    print_line(f"{len(report.problems)} problem{'s' * (len(report.problems) > 1)}:", "bold red")
+    print("\n".join([*(f"  {problem}" for problem in report.problems), report.hint]))
     return 1

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import fieldconv as fc
+from fieldconv import training
+from fieldconv._checked import check_count
 from fieldconv.commands.arguments import Arguments, Run
 from fieldconv.commands.results import print_metrics, printed_warnings
 from fieldconv.datasets.source import DataSource
@@ -42,36 +45,29 @@ def evaluate_command(
         samples: Samples on each shape, instead of as many as the network was trained with.
         out: Folder for the results; RUN if not given, which takes only results of its own test part.
     """
-    from fieldconv import keep_freed_memory
-    from fieldconv.surface.views import check_rotations
-    from fieldconv.training.checkpoint import load, read_config
-    from fieldconv.training.measure import evaluate
-    from fieldconv.training.run import source_of
-
-    model = load(run)
+    model = fc.load(run)
     if model.task is None:
         raise ValueError(f"{run} does not say which task its network is for, so it cannot be evaluated")
-    check_rotations(rotations)  # before anything is prepared
-    own = source_of(run)
-    if "data" in changes:
-        source = DataSource(**changes)
-    else:
-        source = replace(own, **changes)
-        if source.data is not None and not Path(source.data).exists():
-            raise ValueError(
-                f"{run} was trained on {source.data}, which is not here; say where it is with --data"
-            )
-    if (
-        out is None
-        and "source" in read_config(run)
-        and (source != own or part != "test" or samples is not None)
-    ):
+    check_count("rotations", rotations)  # before anything is prepared
+    config = training.read_config(run) if run.is_dir() else {}  # the package's networks have no source
+    own = DataSource.from_dict(config.get("source", {}))
+    other = "data" in changes
+    source = DataSource(**changes) if other else replace(own, **changes)
+    if not other and source.data is not None and not Path(source.data).exists():
+        raise ValueError(
+            f"{run} was trained on {source.data}, which is not here; say where it is with --data"
+        )
+    if out is None and not run.is_dir():
+        raise ValueError(f"{run} comes with the package; give --out FOLDER for the results")
+    unlike = source != own or part != "test" or samples is not None
+    if out is None and "source" in config and unlike:
         raise ValueError(f"{run} keeps the results of its own test part; give --out FOLDER for others")
-    keep_freed_memory()
+    fc.keep_freed_memory()
     data = source.open(model.task, model.surface_settings(samples), part)
     with printed_warnings():
-        # Of other data, no shape was trained on.
-        known = "test" if "data" in changes else part
-        result = evaluate(model, data, rotations=rotations, out=out or run, run=run, part=known, quiet=False)
-        print_metrics(result)
+        # The network was trained on no shape of other data.
+        part = "test" if other else part
+        print_metrics(
+            fc.evaluate(model, data, rotations=rotations, out=out or run, run=run, part=part, quiet=False)
+        )
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from fieldconv import training
 from fieldconv.commands.arguments import Run
 from fieldconv.commands.results import check_place
 
@@ -28,7 +29,5 @@ def filters_command(
         most: At most this many input and output channels of each convolution.
         up: Axis that points up at first; guessed from the mesh if not given.
     """
-    from fieldconv.training.evidence import write_filters
-
     check_place(out)
-    print(f"Wrote {write_filters(run, out, mesh=mesh, most=most, up=up)}")
+    print(f"Wrote {training.write_filters(run, out, mesh=mesh, most=most, up=up)}")

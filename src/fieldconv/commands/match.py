@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fieldconv as fc
+from fieldconv import training
 from fieldconv.commands.arguments import Also, Run
 from fieldconv.commands.results import check_elsewhere, printed_warnings
 
@@ -44,13 +46,10 @@ def match_command(
             triangle) for each vertex of A; a few seconds more.
         also: Further formats for the coloured meshes.
     """
-    from fieldconv.training.apply import distinct, match
-    from fieldconv.training.checkpoint import load
-
     check_elsewhere(out, [a, b])
     with printed_warnings():
-        target, confidence, _ = match(
-            load(run),
+        target, confidence, _ = fc.match(
+            fc.load(run),
             a,
             b,
             partial=partial,
@@ -60,10 +59,12 @@ def match_command(
             out=out,
             also=also,
         )
-    names = distinct([a.stem, b.stem])
-    lost = int((target < 0).sum())
-    without = f", {lost:,} without counterpart" if lost else ""
-    sure = f"{100 * confidence.mean():.0f} %"
-    print(f"{len(target) - lost:,} vertices mapped{without}, mean confidence {sure}, in {out}.")
+    names = training.distinct([a.stem, b.stem])
+    unmatched = int((target < 0).sum())
+    without = f", {unmatched:,} without counterpart" if unmatched else ""
+    print(
+        f"{len(target) - unmatched:,} vertices mapped{without}, mean confidence "
+        f"{100 * confidence.mean():.0f} %, in {out}."
+    )
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldconv.models import MODELS, folder_of
+from fieldconv.models import CARD, MODELS, WEIGHTS
 
 
 def models_command() -> int:
@@ -11,10 +11,8 @@ def models_command() -> int:
     $ fieldconv models
     $ fieldconv predict bodies scan.ply --out RESULT
     """
-    from fieldconv.training.checkpoint import CARD, WEIGHTS
-
     for name, network in MODELS.items():
-        folder = folder_of(network)
-        size = (folder / WEIGHTS).stat().st_size / 1e6
-        print(f"{name:16}{network.about}\n{'':16}task {network.task}, {size:.1f} MB, card {folder / CARD}")
+        size = (network.folder / WEIGHTS).stat().st_size / 1e6
+        card = network.folder / CARD
+        print(f"{name:16}{network.about}\n{'':16}task {network.task}, {size:.1f} MB, card {card}")
     return 0

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import fieldconv as fc
+from fieldconv import datasets, training
 from fieldconv.commands.arguments import Arguments
 from fieldconv.surface.settings import SurfaceSettings
 
@@ -57,35 +59,32 @@ def pack_command(
         damaged: The same for damaged copies.
         size: Of a file, such as 500MB.
     """
-    from fieldconv import keep_freed_memory
-    from fieldconv.datasets import Packer, open_dataset
-    from fieldconv.labels.errors import DatasetError
-    from fieldconv.surface.cache import size_limit
-    from fieldconv.surface.surface import ToSurface
-    from fieldconv.tasks import task_named
-    from fieldconv.training.settings import RunSettings
-
-    keep_freed_memory()
-    run = RunSettings.assemble(
+    fc.keep_freed_memory()
+    run = training.RunSettings.assemble(
         task, preset=preset, network=network, file=config, changes={**settings, "data": str(data)}
     )
-    packer = Packer(out, size=size_limit(size) or sys.maxsize)
-    wanted = ToSurface.of(run.network.surface_settings)
+    packer = datasets.Packer(out, size=fc.surface.size_limit(size) or sys.maxsize)
+    wanted = fc.ToSurface.of(run.network.surface_settings)
     for part in ("train", "test"):
         try:
-            found = open_dataset(data, task, split=part, seed=split_seed, pre_transform=wanted, memory=0)
-        except DatasetError as error:
+            found = datasets.open_dataset(
+                data, task, split=part, seed=split_seed, pre_transform=wanted, memory=0
+            )
+        except datasets.DatasetError as error:
             if part == "train":
                 raise
             print(f"Without a test part: {str(error).splitlines()[0]}", file=sys.stderr)
             continue
         packer.add(part, found)
-        if part == "train" and not task_named(task).paired:
+        if part == "train" and not fc.tasks.task_named(task).paired:
             recipe = run.training
-            for number in range(recipe.reshaped if reshaped is None else reshaped):
-                packer.add_copies(found, "reshaped", number + 1, recipe.reshaping)
-            for number in range(recipe.damaged if damaged is None else damaged):
-                packer.add_copies(found, "damaged", number + 1, recipe.damaging)
+            copies = {
+                "reshaped": (recipe.reshaped if reshaped is None else reshaped, recipe.reshaping),
+                "damaged": (recipe.damaged if damaged is None else damaged, recipe.damaging),
+            }
+            for kind, (count, strength) in copies.items():
+                for number in range(count):
+                    packer.add_copies(found, kind, number + 1, strength)
     packer.finish()
     print(f"{packer.surfaces:,} surfaces in {packer.files:,} files, {packer.bytes / 1e9:.3g} GB.")
     print(f"Try: fieldconv train {task} --data {shlex.quote(str(out))} --out RUN")

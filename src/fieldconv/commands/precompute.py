@@ -17,10 +17,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import fieldconv as fc
+from fieldconv._progress import Progress
 from fieldconv.commands.arguments import Arguments
-from fieldconv.geometry.mesh.files import meshes_below
+from fieldconv.commands.results import one_line
 from fieldconv.surface.settings import SurfaceSettings
 
+Job = tuple[Path, SurfaceSettings, str, str]  # mesh, how to prepare it, cache, network
 Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
 
 
@@ -62,25 +65,21 @@ def precompute_command(
         shard: Only this part of the meshes, such as 3/16 for the third of sixteen; for arrays of jobs.
         dask: Address of a Dask scheduler, whose workers do the work; needs `pip install fieldconv[cluster]`.
     """
-    from fieldconv._progress import Progress
-    from fieldconv.networks import network_named
-    from fieldconv.surface.cache import SurfaceCache, default_folder
-    from fieldconv.tasks import task_named
-
     if workers < 0:
         raise ValueError(f"workers is {workers}; give a whole number from 1 up, or 0 for as many as cores")
     if task is None:
         settings = SurfaceSettings(**options)
     else:
-        kind = network_named(network).Config
-        config = task_named(task).network_config(kind, network=network, classes=1, **options)
+        kind = fc.networks.network_named(network).Config
+        config = fc.tasks.task_named(task).network_config(kind, network=network, classes=1, **options)
         settings = config.surface_settings
-    paths = shard_of(meshes_below(folder), shard) if shard is not None else meshes_below(folder)
+    paths = fc.geometry.meshes_below(folder)
+    paths = paths if shard is None else shard_of(paths, shard)
     # Other machines may have another home, and start in another folder.
-    where = cache or default_folder()
+    where = cache or fc.surface.default_folder()
     where = where if "://" in where else os.path.abspath(where)
     if dask is None:  # workers of a cluster may see folders that this machine does not
-        SurfaceCache(where).check_writable()
+        fc.SurfaceCache(where).check_writable()
     jobs = [(path.absolute(), settings, where, network) for path in paths]
     skipped, problems = 0, []
     began = time.perf_counter()
@@ -112,15 +111,12 @@ def shard_of(paths: list[Path], shard: str) -> list[Path]:
     >>> [path.name for path in shard_of([Path("a"), Path("b"), Path("c"), Path("d"), Path("e")], "2/3")]
     ['b', 'e']
     """
-    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise ValueError(
             f"shard is {shard[:40]!r}; give one of n parts, such as 3/16 for the third of sixteen"
         )
-    return paths[int(found[1]) - 1 :: int(found[2])]
-
-
-Job = tuple[Path, SurfaceSettings, str, str]
+    return paths[int(match[1]) - 1 :: int(match[2])]
 
 
 def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, None]:
@@ -129,13 +125,8 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = min(workers or cores, len(jobs))
-    # Spawned, not forked: the parent may hold threads.
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(max(cores // workers, 1),),
-    )
+    spawn = get_context("spawn")  # not fork: the parent may hold threads
+    pool = ProcessPoolExecutor(workers, spawn, _start_worker, (max(cores // workers, 1),))
     try:
         with _ignored_ctrl_c():  # processes started here ignore it: the parent handles it
             left = {pool.submit(prepare, *job) for job in jobs}
@@ -172,12 +163,12 @@ def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
         keys = [f"fieldconv-{secrets.token_hex(4)}-{number}" for number in range(len(jobs))]
         futures = client.map(prepare, *zip(*jobs, strict=True), key=keys)
         named = {future.key: job[0] for future, job in zip(futures, jobs, strict=True)}
-        coming = as_completed(futures)
-        del futures  # so that the scheduler may forget what has been seen
-        for future in coming:
+        finished = as_completed(futures)
+        del futures  # so that the scheduler forgets finished ones
+        for future in finished:
             try:
                 yield future.result()
-            except Exception as error:  # whatever a worker ran into, or that it was lost again and again
+            except Exception as error:  # any failure of a worker, or its repeated loss
                 yield True, f"{named[future.key]}: {' '.join(str(error).split())[:300]}"
 
 
@@ -198,28 +189,22 @@ def _start_worker(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker once its parent is gone; otherwise it would wait for ever if the parent is killed."""
+    """End this worker when its parent ends; otherwise it outlives a parent that is killed."""
     parent = parent_process()
     if parent is not None:
         parent.join()
-        # From a thread only this ends a process. Entries are written whole or not at all.
-        os._exit(1)
+        os._exit(1)  # nothing else ends a process from a thread; entries are written whole or not at all
 
 
 def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:
     """Prepare one mesh; return whether there was anything to do, and what went wrong."""
-    from fieldconv.geometry.mesh.mesh import Mesh
-    from fieldconv.networks import network_named
-    from fieldconv.surface.cache import SurfaceCache
-
-    network_named(network)  # which may bring operators of its own
+    fc.networks.network_named(network)  # registers operators of its own
     try:
-        store = SurfaceCache(cache)
-        mesh = Mesh.load(path)
+        store = fc.SurfaceCache(cache)
+        mesh = fc.Mesh.load(path)
         if store.has(mesh, settings):
             return False, ""
         store.surface(mesh, settings)
     except (ValueError, OSError) as error:
-        message = " ".join(str(error).split())
-        return True, message if str(path) in message else f"{path}: {message}"
+        return True, one_line(error, path)
     return True, store.problem and f"{path}: {store.problem}"

@@ -6,10 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fieldconv as fc
+from fieldconv import training
+from fieldconv._checked import check_count
+from fieldconv._io import write_csv, write_json
+from fieldconv._progress import track
 from fieldconv.commands.arguments import Also, Meshes, Run
-from fieldconv.commands.results import check_elsewhere, mesh_paths
+from fieldconv.commands.results import check_elsewhere, mesh_paths, one_line
 
-PRINTED = 20
+PRINTED_NOTES = 20
 
 
 def predict_command(
@@ -48,27 +53,20 @@ def predict_command(
             better.
         also: Further formats for the coloured mesh.
     """
-    from fieldconv import keep_freed_memory
-    from fieldconv._io import write_csv, write_json
-    from fieldconv._progress import track
-    from fieldconv.surface.views import check_rotations
-    from fieldconv.training.apply import distinct, predict, task_of
-    from fieldconv.training.checkpoint import load
-
-    keep_freed_memory()
+    fc.keep_freed_memory()
     paths = mesh_paths(meshes)
-    check_rotations(rotations)
+    check_count("rotations", rotations)
     check_elsewhere(out, paths)
-    model = load(run)
+    model = fc.load(run)
     out.mkdir(parents=True, exist_ok=True)  # fails at once if it cannot be
-    task = task_of(model)
-    names = distinct(path.stem for path in paths)
+    task = training.task_of(model)
     rows: list[dict[str, Any]] = []
-    told: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     notes, problems = [], []
+    names = training.distinct(path.stem for path in paths)
     for path, name in track(list(zip(paths, names, strict=True)), "Predicting"):
         try:
-            found = predict(
+            found = fc.predict(
                 model,
                 path,
                 rotations=rotations,
@@ -80,25 +78,25 @@ def predict_command(
                 also=also,
             )
         except (ValueError, OSError) as error:
-            problem = " ".join(str(error).split())
-            problems.append(problem if str(path) in problem else f"{path}: {problem}")
+            problems.append(one_line(error, path))
             continue
-        rows.append({"file": path, **task.summary(found)})
+        summary = task.summary(found)
         odd = found.input.to_dict() if found.input is not None else {}
-        told.append({"file": str(path), "name": name, **odd, **task.summary(found)})
+        rows.append({"file": path, **summary})
+        records.append({"file": str(path), "name": name, **odd, **summary})
         if note := "; ".join(filter(None, (task.note(found), str(found.input or "")))):
             notes.append(f"  {path}: {note}")
     if rows and len(rows[0]) > 1:
         write_csv(out / "predictions.csv", list(rows[0]), (list(row.values()) for row in rows))
     trained = model.task is not None
-    said = {"run": str(run), "trained": trained, "meshes": told, "problems": problems}
-    write_json(out / "predictions.json", said)
+    content = {"run": str(run), "trained": trained, "meshes": records, "problems": problems}
+    write_json(out / "predictions.json", content)
     print(f"{len(rows)} of {len(paths)} meshes done, in {out}.")
     if not trained:
         print("The network was never trained: what it says means nothing.")
-    print("\n".join(notes[:PRINTED]), end="\n" if notes else "")
-    if len(notes) > PRINTED:
-        print(f"  … and {len(notes) - PRINTED} more, in {out / 'predictions.json'}")
+    print("\n".join(notes[:PRINTED_NOTES]), end="\n" if notes else "")
+    if len(notes) > PRINTED_NOTES:
+        print(f"  … and {len(notes) - PRINTED_NOTES} more, in {out / 'predictions.json'}")
     for problem in problems:
         print(f"fieldconv: {problem}", file=sys.stderr)
     return 1 if problems else 0

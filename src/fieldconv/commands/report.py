@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from fieldconv import training
 from fieldconv.commands.results import check_place
 
 
@@ -23,10 +24,8 @@ def report_command(
         figures: Folder to write the plots to as well, as PNG and PDF for print, and for a single run
             pictures of its worst and best test shapes. docs/reproducing.md lists the figures of the paper.
     """
-    from fieldconv.training.evidence import write_figures, write_report
-
     check_place(out)
-    print(f"Wrote {write_report(runs, out)}")
+    print(f"Wrote {training.write_report(runs, out)}")
     if figures is not None:
-        for path in write_figures(runs, figures):
+        for path in training.write_figures(runs, figures):
             print(f"Wrote {path}")

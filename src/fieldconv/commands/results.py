@@ -1,19 +1,18 @@
-"""What commands share: finding meshes, keeping them safe, printing metrics."""
+"""What commands share: finding meshes, keeping them safe, printing tables and metrics."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fieldconv._io import read_text
-from fieldconv.geometry.mesh.files import meshes_below
+from fieldconv import geometry, runs
 
 if TYPE_CHECKING:
-    from fieldconv.tasks.base import Evaluation
+    from fieldconv.tasks import Evaluation
 
 
 def mesh_paths(named: Sequence[Path]) -> list[Path]:
@@ -21,9 +20,9 @@ def mesh_paths(named: Sequence[Path]) -> list[Path]:
     paths: list[Path] = []
     for path in named:
         if path.is_dir():
-            paths += meshes_below(path)
+            paths += geometry.meshes_below(path)
         elif path.suffix.lower() in (".txt", ".lst"):
-            lines = (line.strip() for line in read_text(path).splitlines())
+            lines = (line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines())
             paths += [path.parent / line for line in lines if line and not line.startswith("#")]
         else:
             paths.append(path)
@@ -48,30 +47,53 @@ def check_place(*pages: Path | None) -> None:
             )
 
 
-def print_metrics(result: Evaluation) -> None:
-    """Print a table of an evaluation's numbers."""
+def one_line(error: Exception, path: Path) -> str:
+    """Return an error's message in one line, with the path before it if it does not name it."""
+    message = " ".join(str(error).split())
+    return message if str(path) in message else f"{path}: {message}"
+
+
+def print_line(text: str, style: str | None = None) -> None:
+    """Print text in a style such as "bold", and as it is where there are no styles."""
+    from rich.console import Console
+
+    Console().print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str] | None], right: Collection[int] = ()
+) -> None:
+    """Print a table, without a header if ``columns`` is empty.
+
+    None between rows draws a line. Columns with a number in ``right`` are aligned to the right.
+    """
     from rich.console import Console
     from rich.table import Table
 
-    from fieldconv.runs.run import Run
-    from fieldconv.runs.trust import beside, remarks
+    table = Table(*columns, show_header=bool(columns))
+    for number in right:
+        table.columns[number].justify = "right"
+    for row in rows:
+        table.add_section() if row is None else table.add_row(*row)
+    Console(highlight=False).print(table)
 
-    run = Run(evaluation=result)
-    told = {key: beside(run, key) for key in result.metrics}
-    table = Table("metric", "value", *(["95 % interval, guessing"] if any(told.values()) else []))
-    table.columns[1].justify = "right"
-    for key, value in result.metrics.items():
-        table.add_row(run.metric(key).label, run.metric(key).text(value), *([told[key]] if told[key] else []))
+
+def print_metrics(result: Evaluation) -> None:
+    """Print a table of an evaluation's numbers."""
+    run = runs.Run(evaluation=result)
+    context = {key: runs.beside(run, key) for key in result.metrics}
+    rows: list[Sequence[str] | None] = [
+        (run.metric(key).label, run.metric(key).text(value), *([context[key]] if context[key] else []))
+        for key, value in result.metrics.items()
+    ]
     if "iou" in result.tables:
-        table.add_section()
         untested = set(run.untested())
-        for name, value in zip(result.class_names, result.tables["iou"], strict=True):
-            if name not in untested:
-                table.add_row(f"IoU of {name}", f"{100 * value:.1f} %")
-    console = Console()
-    console.print(table)
-    for line in (result.measured_on(), *remarks(run)):
-        console.print(line, highlight=False, soft_wrap=True)
+        named = zip(result.class_names, result.tables["iou"], strict=True)
+        rows += [None, *((f"IoU of {n}", f"{100 * iou:.1f} %") for n, iou in named if n not in untested)]
+    columns = ["metric", "value", *(["95 % interval, guessing"] if any(context.values()) else [])]
+    print_table(columns, rows, right=[1])
+    for line in (result.measured_on(), *runs.remarks(run)):
+        print_line(line)
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
+import fieldconv as fc
+from fieldconv import datasets, networks, tasks, training
 from fieldconv.commands.arguments import Arguments
 from fieldconv.commands.docstrings import field_texts
 from fieldconv.commands.results import print_metrics, printed_warnings
@@ -41,40 +43,38 @@ examples:
 
 def arguments_for(words: Sequence[str], program: str) -> Arguments:
     """Return the command's arguments: the settings of the task and network that the line names."""
-    from fieldconv.networks import network_named, network_names
-    from fieldconv.tasks import task_named, task_names
-    from fieldconv.training.settings import NETWORK, Machine
-
     given, rest = _first_look(words)
-    chosen = _task_on(rest, task_names())
+    chosen = _task_on(rest, tasks.task_names())
     helped = not {"-h", "--help"}.isdisjoint(words)
     if chosen is None:
         print(_overview())
         sys.exit(0 if helped else 2)
-    task = task_named(chosen)
-    network = given["network"] or NETWORK
+    task = tasks.task_named(chosen)
+    network = given["network"] or training.NETWORK
     preset = given["preset"] or "default"
     task.preset(preset)  # raises if there is none
     presets = task.presets if helped else ()
     others = {name: _values(task.name, network, name, given) for name in presets}
     values = others.pop(preset, None)
-    names = {"task": task_names(), "network": network_names(), "preset": list(task.presets)}
+    names = {
+        "task": tasks.task_names(),
+        "network": networks.network_names(),
+        "preset": list(task.presets),
+    }
     needed = () if "--print-settings" in words else ("out",)
     arguments = Arguments(train_command, program, choices=names, needed=needed)
-    arguments.add_settings(
-        "data", "Where the meshes come from.", DataSource, vars(DataSource()) if helped else None
-    )
+    arguments.add_settings("data", "Where the meshes come from.", DataSource, vars(DataSource()))
     arguments.add_settings("recipe", "How it learns.", task.Config, values, others)
     arguments.add_settings(
         "network",
         "What the network is made of, and how meshes are prepared for it.",
-        network_named(network).Config,
+        networks.network_named(network).Config,
         values,
         others,
         without=("head", "outputs", "in_channels"),  # what the task and the data decide
         texts=field_texts(SurfaceSettings),
     )
-    arguments.add_settings("machine", "Where it is computed.", Machine, vars(Machine()))
+    arguments.add_settings("machine", "Where it is computed.", training.Machine, vars(training.Machine()))
     return arguments
 
 
@@ -96,13 +96,11 @@ def _first_look(words: Sequence[str]) -> tuple[dict[str, str | None], list[str]]
 
 def _values(task: str, network: str, preset: str, given: Mapping[str, str | None]) -> dict[str, Any]:
     """Return the value of each setting in a preset, for the help."""
-    from fieldconv.training.settings import RunSettings
-
     # The radius depends on the data: on coarse creatures it is larger.
     data: dict[str, Any] = {"data": given["data"]}
     if (vertices := given["vertices"] or "").isdecimal() and int(vertices) > 0:
         data["vertices"] = int(vertices)
-    settings = RunSettings.assemble(task, preset=preset, network=network, changes=data)
+    settings = training.RunSettings.assemble(task, preset=preset, network=network, changes=data)
     return {**settings.training.to_dict(), **vars(settings.network)}
 
 
@@ -144,47 +142,34 @@ def train_command(
         resume: Go on where the run in --out stopped, with its settings; results are as in one go.
         print_settings: Print every setting and where it comes from, and train nothing; --out may be left out.
     """
-    from fieldconv import keep_freed_memory
-    from fieldconv.labels.errors import DatasetError
-    from fieldconv.training.evidence import report_on
-    from fieldconv.training.measure import evaluate
-    from fieldconv.training.run import check_free, train_from
-    from fieldconv.training.settings import FILE, RunSettings, explain
-
     if resume and config is None and out is not None:
-        config = out / FILE
+        config = out / training.FILE
         if not config.is_file():
             raise ValueError(
-                f"{out} holds no run to resume: it has no {FILE}; leave out --resume to begin one"
+                f"{out} holds no run to resume: it has no {config.name}; leave out --resume to begin one"
             )
-    settings = RunSettings.assemble(
+    settings = training.RunSettings.assemble(
         task, preset=preset, network=network, finetune=finetune, file=config, changes=changes
     )
     if print_settings:
-        print(explain(settings))
+        print(training.explain(settings))
         return 0
     assert out is not None  # it is needed otherwise, see `arguments_for`
-    check_free(out, resume)
-    keep_freed_memory()
-    model = train_from(settings, out, resume=resume)
-    if not _is_first_process():
+    training.check_free(out, resume)
+    fc.keep_freed_memory()
+    model = training.train_from(settings, out, resume=resume)
+    if not training.is_first_process():
         return 0  # the first one does the rest
     with printed_warnings():
         try:
             data = settings.source.open(task, model.surface_settings(), "test")
-        except DatasetError as error:
+        except datasets.DatasetError as error:
             print(f"Not tested: {str(error).splitlines()[0]}", file=sys.stderr)
-            report_on(out, model, None, None)
+            training.report_on(out, model, None, None)
         else:
-            print_metrics(evaluate(model, data, out=out, quiet=False))
+            print_metrics(fc.evaluate(model, data, out=out, quiet=False))
     print(f"The network is in {out}. Try: fieldconv predict {shlex.quote(str(out))} MESH --out RESULT")
     return 0
-
-
-def _is_first_process() -> bool:
-    from torch import distributed
-
-    return not distributed.is_initialized() or distributed.get_rank() == 0
 
 
 def _task_on(arguments: Sequence[str], names: Sequence[str]) -> str | None:
@@ -203,15 +188,15 @@ def _task_on(arguments: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _overview() -> str:
-    from fieldconv.networks import network_named, network_names
-    from fieldconv.tasks import all_tasks
-
     width = shutil.get_terminal_size().columns
 
     def row(name: str, text: str | None) -> str:
         line = (text or "").strip().split("\n")[0]
         return textwrap.fill(f"  {name:20}{line}", width, subsequent_indent=" " * 22)
 
-    tasks = "\n".join(row(task.name, task.about) for task in all_tasks())
-    networks = "\n".join(row(name, network_named(name).__doc__) for name in network_names())
-    return OVERVIEW.format(tasks=tasks, networks=networks)
+    return OVERVIEW.format(
+        tasks="\n".join(row(task.name, task.about) for task in tasks.all_tasks()),
+        networks="\n".join(
+            row(name, networks.network_named(name).__doc__) for name in networks.network_names()
+        ),
+    )

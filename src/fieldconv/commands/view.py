@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import fieldconv as fc
+from fieldconv import training
 from fieldconv.commands.arguments import Meshes
 from fieldconv.commands.results import check_place
 from fieldconv.geometry.geodesic.discs import RADIUS
-
-if TYPE_CHECKING:
-    from fieldconv.geometry.mesh.mesh import Mesh
-    from fieldconv.viz.values import Shown
 
 Files = tuple[Path, ...]
 Axis = Literal["x", "y", "z"]
@@ -58,12 +56,16 @@ def view_command(
         png: Write a static picture too; without --out, nothing but the picture.
         open: Open the page in the browser.
     """
-    from fieldconv.viz.view_meshes import view
-
     check_place(out, png)
-    shown, template = _predicted(run, meshes) if run is not None else (None, None)
+    shown = template = None
+    if run is not None:
+        model = fc.load(run)
+        task = training.task_of(model)
+        found = [fc.predict(model, path) for path in meshes]
+        values = zip(found, task.show_all(found), strict=True)
+        shown, template = [fc.viz.Shown(own, task.note(one)) for one, own in values], model.template
     files = {"labels": labels, "scalar": scalar, "field": field, "map": map, "error": error}
-    written = view(
+    written = fc.viz.view(
         meshes,
         **{what: given or None for what, given in files.items()},
         disc=disc,
@@ -76,17 +78,3 @@ def view_command(
         open=open,
     )
     print(f"Wrote {written} ({written.stat().st_size / 1e6:.1f} MB)")
-
-
-def _predicted(run: Path, meshes: tuple[Path, ...]) -> tuple[list[Shown], Mesh | None]:
-    """What a run's network says about each mesh, and the template that this refers to."""
-    from fieldconv.training.apply import predict, task_of
-    from fieldconv.training.checkpoint import load
-    from fieldconv.viz.values import Shown
-
-    model = load(run)
-    task = task_of(model)
-    found = [predict(model, path) for path in meshes]
-    return [Shown(values, task.note(one)) for one, values in zip(found, task.show_all(found), strict=True)], (
-        model.template
-    )

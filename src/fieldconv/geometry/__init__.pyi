@@ -6,9 +6,11 @@ from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs as geodesi
 from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames as tangent_frames
 from fieldconv.geometry.geodesic.heat import heat_discs as heat_discs
 from fieldconv.geometry.mesh.check import MeshReport as MeshReport
+from fieldconv.geometry.mesh.files import meshes_below as meshes_below
 from fieldconv.geometry.mesh.mesh import Mesh as Mesh
 from fieldconv.geometry.mesh.mesh import MeshError as MeshError
 from fieldconv.geometry.mesh.mesh import Repair as Repair
+from fieldconv.geometry.mesh.numbering import with_near_numbers as with_near_numbers
 from fieldconv.geometry.resample.close_holes import closed_copy as closed_copy
 from fieldconv.geometry.resample.close_holes import rim_distances as rim_distances
 from fieldconv.geometry.resample.coarsen import coarsened as coarsened

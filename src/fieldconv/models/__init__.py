@@ -1,11 +1,19 @@
-"""Networks that come with the package, found by name; each is a checkpoint folder beside this file."""
+"""Networks that come with the package, by name; each is a checkpoint folder beside this file.
+
+A checkpoint folder holds
+
+- ``model.safetensors``: the weights;
+- ``config.json``: task, class names, network settings (with how meshes are prepared), library version;
+- ``README.md``: the same in words;
+- ``template.ply``: for correspondence, the mesh whose vertices are the outputs.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
 
-HOME = Path(__file__).parent
+WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"
 
 
 class Shipped(NamedTuple):
@@ -13,35 +21,18 @@ class Shipped(NamedTuple):
 
     Attributes
     ----------
-    folder : its checkpoint folder, below this one.
+    folder : its checkpoint folder.
     task : name of the task it answers; one network may answer several.
     about : what it gives, in a few words.
     """
 
-    folder: str
+    folder: Path
     task: str
     about: str
 
 
+BODIES = Path(__file__).parent / "bodies"
 MODELS = {
-    "bodies": Shipped(
-        "bodies", "template-parts", "people: eight parts and 32 finer ones; dense maps (match)"
-    ),
-    "body-points": Shipped("bodies", "template-points", "people: the point of a template at each vertex"),
+    "bodies": Shipped(BODIES, "template-parts", "people: eight parts and 32 finer ones; dense maps (match)"),
+    "body-points": Shipped(BODIES, "template-points", "people: the point of a template at each vertex"),
 }
-
-
-def shipped(name: object) -> Shipped | None:
-    """Return the network of that name, if one comes with the package.
-
-    Examples
-    --------
-    >>> shipped("body-points").task, shipped("a run of mine")
-    ('template-points', None)
-    """
-    return MODELS.get(str(name))
-
-
-def folder_of(network: Shipped) -> Path:
-    """Return the checkpoint folder of a network that comes with the package."""
-    return HOME / network.folder

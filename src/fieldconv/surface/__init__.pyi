@@ -1,6 +1,8 @@
 from fieldconv.surface.batches import SurfaceBatch as SurfaceBatch
 from fieldconv.surface.batches import batch as batch
 from fieldconv.surface.cache import SurfaceCache as SurfaceCache
+from fieldconv.surface.cache import default_folder as default_folder
+from fieldconv.surface.cache import size_limit as size_limit
 from fieldconv.surface.parts import Part as Part
 from fieldconv.surface.parts import Preparation as Preparation
 from fieldconv.surface.parts import register_operator as register_operator

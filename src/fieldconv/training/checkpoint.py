@@ -1,12 +1,4 @@
-"""Networks and training states on disk: safetensors and JSON, each file whole or not there. No pickle.
-
-A network is a folder of
-
-- ``model.safetensors``: the weights;
-- ``config.json``: task, class names, network settings (with how meshes are prepared), library version;
-- ``README.md``: the same in words;
-- ``template.ply``: for correspondence, the mesh whose vertices are the outputs.
-"""
+"""Networks and training states on disk: safetensors and JSON, each file whole or not there. No pickle."""
 
 from __future__ import annotations
 
@@ -25,12 +17,11 @@ from torch import Tensor
 from fieldconv import __version__
 from fieldconv._io import atomic_path, read_text, write_json, write_text
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.models import folder_of, shipped
+from fieldconv.models import CARD, CONFIG, MODELS, TEMPLATE, WEIGHTS
 from fieldconv.networks import network_named
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named, task_names
 
-WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md", "template.ply"
 STATE = "state.safetensors"
 FORMAT = 1
 DENSEST = 10**9  # samples; a file that says more is damaged
@@ -98,9 +89,9 @@ def load(source: str | Path) -> Network:
     except OSError as error:  # such as a name that is too long
         reason = error.strerror or "cannot be read"
         raise CheckpointError(f"{str(source)[:60]}: no such folder ({reason})") from None
-    own = None if here else shipped(source)
+    own = None if here else MODELS.get(str(source))
     if own is not None:
-        folder = folder_of(own)
+        folder = own.folder
     elif not folder.is_dir():
         folder = _download(str(source))
     config = read_config(folder)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-import torch.distributed
+import torch.distributed as dist
 from lightning_fabric import Fabric
 
 from fieldconv.training.settings import Machine
@@ -19,10 +19,16 @@ def make_fabric(machine: Machine) -> Fabric:
 
     Several processes are told apart by environment variables, which Fabric sets and which stay.
     """
-    check_machine(machine)
     accelerator = machine.accelerator
+    mps = torch.backends.mps.is_available()
+    available = {"cuda": torch.cuda.is_available(), "gpu": torch.cuda.is_available() or mps, "mps": mps}
+    if not available.get(accelerator, True):
+        raise ValueError(
+            f"there is no {accelerator} device that torch {torch.__version__} can use here; leave out "
+            "--accelerator, or give cpu"
+        )
     if accelerator == "auto":
-        accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+        accelerator = "cuda" if available["cuda"] else "cpu"
     try:
         fabric = Fabric(
             accelerator=accelerator,
@@ -40,33 +46,24 @@ def make_fabric(machine: Machine) -> Fabric:
         os.environ.setdefault("USE_LIBUV", "0")  # as importing Fabric does: torch for Windows may lack libuv
     fabric.launch()
     if fabric.world_size > 1:
-        atexit.unregister(leave_processes)
-        atexit.register(leave_processes)
+        atexit.unregister(_leave_processes)
+        atexit.register(_leave_processes)
     return fabric
 
 
-def leave_processes() -> None:
+def is_first_process() -> bool:
+    """Return whether this process is the only one of a run, or the first of several."""
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+
+def _leave_processes() -> None:
     """End the group of processes, which Fabric leaves open for the next run.
 
-    Its threads must be gone before the interpreter is: otherwise a process that has done all its work may
-    abort while it exits, and its launcher then kills the others and reports a failure.
+    Its threads must end before the interpreter does. Otherwise a process that has finished its work may abort
+    while it exits, and its launcher then kills the others and reports a failure.
     """
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
-
-
-def check_machine(machine: Machine) -> None:
-    """Raise ValueError if the accelerator is not here."""
-    here = {
-        "cuda": torch.cuda.is_available(),
-        "gpu": torch.cuda.is_available() or torch.backends.mps.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if not here.get(machine.accelerator, True):
-        raise ValueError(
-            f"there is no {machine.accelerator} device that torch {torch.__version__} can use here; leave "
-            "out --accelerator, or give cpu"
-        )
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 @contextmanager

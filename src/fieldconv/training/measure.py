@@ -7,13 +7,14 @@ from pathlib import Path
 
 from fieldconv._io import write_json
 from fieldconv._progress import track
+from fieldconv.models import CONFIG
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.files import write_evaluation
 from fieldconv.runs.run import LOG
 from fieldconv.surface.views import check_rotations
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples, Task
-from fieldconv.training.checkpoint import CONFIG, read_config, save_pretrained
+from fieldconv.training.checkpoint import read_config, save_pretrained
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import fieldconv as fc
 from fieldconv._io import write_json
-from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
+from fieldconv.datasets import HumanSegmentation
 from fieldconv.geometry import nearest_samples, refined
 from fieldconv.geometry.damage import damage
 from fieldconv.labels import first_preimage, read_pairs, read_vertex_map
@@ -149,7 +149,7 @@ def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, A
 def parts(bodies: Bodies, root: Path, every: int) -> dict[str, Any]:
     """Eight parts of the bodies for segmentation, by source, with what is taken for what."""
     totals: dict[str, np.ndarray] = {}
-    for item in read_human_seg(root, split="train").items[::every]:
+    for item in HumanSegmentation.read(root, split="train").items[::every]:
         name, sample = item.name, item.read()
         source = name.split("/")[-1].split("_")[0].lower()
         found = bodies.of(name, sample.mesh)

@@ -18,8 +18,7 @@ import torch
 
 import fieldconv as fc
 from fieldconv._io import write_json
-from fieldconv.datasets import SurfaceDataset
-from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
+from fieldconv.datasets import HumanSegmentation, SurfaceDataset
 from fieldconv.training import Machine
 from fieldconv.training.finetune import settings_from, start_from
 
@@ -39,7 +38,7 @@ def main() -> None:
     base = fc.load(options.network)
     settings = fc.FCNetConfig(head="labels", outputs=8, **settings_from(base))
     to_surface = fc.ToSurface(**settings.surface_settings.to_dict())
-    every = read_human_seg(options.data, split="train")
+    every = HumanSegmentation.read(options.data, split="train")
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
         order = np.random.default_rng(seed).permutation(len(every.items))

@@ -21,7 +21,7 @@ import numpy as np
 
 from fieldconv import FCNet, Mesh
 from fieldconv._io import atomic_path
-from fieldconv.datasets.benchmarks.faust import read_faust
+from fieldconv.datasets import FAUST
 from fieldconv.geometry.damage import Damaged, cut, decimated, fused, holes, noise
 from fieldconv.tasks.base.metrics import summarise_errors
 from fieldconv.tasks.correspondence import template_distances
@@ -61,7 +61,7 @@ VARIANTS: dict[str, Callable[[Mesh, np.random.Generator], Variant]] = {
 def measure(network: FCNet, folder: Path) -> list[dict[str, Any]]:
     assert network.template is not None
     distances = template_distances(network.template)
-    samples = [item.read() for item in read_faust(folder, indices=SHAPES).items]
+    samples = [item.read() for item in FAUST.read(folder, indices=SHAPES).items]
     rows = []
     for name, vary in VARIANTS.items():
         errors, vertices = [], []
@@ -92,7 +92,7 @@ def measure_partial(network: FCNet, folder: Path) -> dict[str, Any]:
     """
     assert network.template is not None
     distances = template_distances(network.template)
-    samples = [item.read() for item in read_faust(folder, indices=SHAPES).items]
+    samples = [item.read() for item in FAUST.read(folder, indices=SHAPES).items]
     truths, found = [], []
     for number, (whole, other) in enumerate(zip(samples, samples[1:] + samples[:1], strict=True)):
         done = cut(other.mesh, np.random.default_rng(number), 0.1)

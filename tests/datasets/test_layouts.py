@@ -5,12 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from fieldconv.datasets import SHREC11, check_folder
-from fieldconv.datasets.benchmarks.faust import read_faust
-from fieldconv.datasets.benchmarks.human_segmentation import read_human_seg
-from fieldconv.datasets.benchmarks.shrec11 import read_shrec11
-from fieldconv.datasets.benchmarks.shrec19 import read_shrec19
-from fieldconv.datasets.benchmarks.shrec19_humans import read_shrec19_humans
+from fieldconv.datasets import FAUST, SHREC11, SHREC19, HumanSegmentation, SHREC19Humans, check_folder
 from fieldconv.datasets.folder_dataset import detect_benchmark
 from handmade import TETRAHEDRON, strip, write_lines, write_mesh
 
@@ -33,19 +28,19 @@ def shrec11(tmp_path):
 
 
 def test_shrec11_draws_from_all_meshes_of_a_class(shrec11):
-    train = read_shrec11(shrec11, train_per_class=3, seed=1)
-    test = read_shrec11(shrec11, split="test", train_per_class=3, seed=1)
+    train = SHREC11.read(shrec11, train_per_class=3, seed=1)
+    test = SHREC11.read(shrec11, split="test", train_per_class=3, seed=1)
     assert train.class_names == ("ant", "cat")
     assert len(train.items) == 2 * 3
     assert len(test.items) == 2 * 5
     assert len({*names(train), *names(test)}) == 16
     assert [int(item.read().target) for item in train.items] == [0, 0, 0, 1, 1, 1]
-    samplings = {tuple(names(read_shrec11(shrec11, train_per_class=3, seed=seed))) for seed in range(3)}
+    samplings = {tuple(names(SHREC11.read(shrec11, train_per_class=3, seed=seed))) for seed in range(3)}
     assert len(samplings) == 3
 
 
 def test_shrec11_published_folders(shrec11):
-    assert names(read_shrec11(shrec11, split="test", train_per_class=None)) == [
+    assert names(SHREC11.read(shrec11, split="test", train_per_class=None)) == [
         "ant/test/T6.obj",
         "ant/test/T7.obj",
         "cat/test/T6.obj",
@@ -56,13 +51,13 @@ def test_shrec11_published_folders(shrec11):
 def test_shrec11_says_what_is_missing_and_where_to_get_it(shrec11, tmp_path):
     shutil.rmtree(shrec11 / "ant")
     (shrec11 / "ant" / "train").mkdir(parents=True)
-    collection = read_shrec11(shrec11, train_per_class=10)
+    collection = SHREC11.read(shrec11, train_per_class=10)
     assert collection.problems == (
         "ant: no meshes; expected ant/train/*.obj",
         "cat: 8 meshes; expected more than 10 to train on",
     )
     assert "MeshCNN" in str(collection.error())
-    assert read_shrec11(tmp_path / "nowhere").problems == ("no such folder",)
+    assert SHREC11.read(tmp_path / "nowhere").problems == ("no such folder",)
 
 
 # Human segmentation
@@ -80,7 +75,7 @@ def test_human_seg_labels_of_edges_faces_and_vertices(tmp_path):
     labelled(tmp_path, "train", "adobe__a", ".eseg")
     labelled(tmp_path, "train", "faust__b", ".seg")
     labelled(tmp_path, "train", "scape__c", ".txt")
-    collection = read_human_seg(tmp_path)
+    collection = HumanSegmentation.read(tmp_path)
     assert collection.problems == ()
     edges, faces, vertices = (item.read().target.tolist() for item in collection.items)
     # All faces have area 1/2. Vertex 2 has two faces of the first square, one of the second; 3 the reverse.
@@ -95,14 +90,14 @@ def test_human_seg_splits_and_held_out_sources(tmp_path):
     for name in ("MIT_animation__x", "adobe__a", "faust__b", "scape__c"):
         labelled(tmp_path, "train", name)
     labelled(tmp_path, "test", "shrec__1")
-    assert len(read_human_seg(tmp_path).items) == 4
-    assert names(read_human_seg(tmp_path, split="test")) == ["test/shrec__1.obj"]
-    assert len(read_human_seg(tmp_path, split="all").items) == 5
-    train = read_human_seg(tmp_path, hold_out=["MIT", "scape"])
+    assert len(HumanSegmentation.read(tmp_path).items) == 4
+    assert names(HumanSegmentation.read(tmp_path, split="test")) == ["test/shrec__1.obj"]
+    assert len(HumanSegmentation.read(tmp_path, split="all").items) == 5
+    train = HumanSegmentation.read(tmp_path, hold_out=["MIT", "scape"])
     assert names(train) == ["train/adobe__a.obj", "train/faust__b.obj"]
-    test = read_human_seg(tmp_path, split="test", hold_out=["MIT", "scape"])
+    test = HumanSegmentation.read(tmp_path, split="test", hold_out=["MIT", "scape"])
     assert names(test) == ["train/MIT_animation__x.obj", "train/scape__c.obj"]
-    assert read_human_seg(tmp_path, hold_out=["tosca"]).problems == (
+    assert HumanSegmentation.read(tmp_path, hold_out=["tosca"]).problems == (
         "no meshes of the held-out source 'tosca'; there are adobe, faust, mit, scape",
     )
 
@@ -123,7 +118,7 @@ def test_human_seg_reports_every_problem_with_file_and_line(tmp_path):
     assert "adobe__b.eseg: has 8 labels; expected 6 " in count
     assert "adobe__c.eseg: entry 9 is 9; expected a label 1…8" in value
     assert "adobe__d.eseg: line 3 is '?'" in text
-    assert read_human_seg(tmp_path, split="test").problems == ("no meshes in test/",)
+    assert HumanSegmentation.read(tmp_path, split="test").problems == ("no meshes in test/",)
 
 
 def test_human_seg_full_resolution(tmp_path):
@@ -137,14 +132,14 @@ def test_human_seg_full_resolution(tmp_path):
     write_lines(segs / "train" / "mit" / "mit_crane_corrected.txt", by_face)
     write_mesh(meshes / "test" / "shrec" / "1.off", strip(2))
     write_lines(segs / "test" / "shrec" / "shrec_1_full.txt", by_face)
-    train, test = read_human_seg(tmp_path), read_human_seg(tmp_path, split="test")
+    train, test = HumanSegmentation.read(tmp_path), HumanSegmentation.read(tmp_path, split="test")
     assert train.problems == test.problems == ()
     assert [item.group for item in train.items] == ["mit", "adobe", "faust"]
     assert [item.group for item in test.items] == ["shrec"]
     for item in (*train.items, *test.items):
         assert item.read().target.tolist() == [7, 7, 7, 0, 0, 0]
     write_mesh(meshes / "train" / "scape" / "mesh000.off", strip(2))
-    assert "segs/train/scape/mesh000.txt or" in read_human_seg(tmp_path).problems[0]
+    assert "segs/train/scape/mesh000.txt or" in HumanSegmentation.read(tmp_path).problems[0]
 
 
 # Remeshed FAUST
@@ -157,7 +152,7 @@ def test_faust_composes_the_maps_through_the_template(tmp_path):
     write_lines(tmp_path / "corres" / "tr_reg_000.vts", [6, 5, 1, 5])
     # On shape 1 they are vertices 7, 7, 0, 6; so vertices 1 … 5 are not named.
     write_lines(tmp_path / "corres" / "tr_reg_001.vts", [8, 8, 1, 7])
-    collection = read_faust(tmp_path, indices=[0, 1])
+    collection = FAUST.read(tmp_path, indices=[0, 1])
     assert collection.problems == ()
     assert len(collection.template().vertices) == 6
     template, shape = (item.read().target.tolist() for item in collection.items)
@@ -174,19 +169,19 @@ def test_faust_splits_by_number(tmp_path):
     for i in (0, 1, 79, 80, 99):
         write_mesh(tmp_path / "shapes" / f"tr_reg_{i:03d}.off")
         write_lines(tmp_path / "corres" / f"tr_reg_{i:03d}.vts", [1, 2, 3, 4])
-    train = read_faust(tmp_path)
+    train = FAUST.read(tmp_path)
     assert names(train) == [f"shapes/tr_reg_{i:03d}.off" for i in (0, 1, 79)]
     assert len(train.problems) == 77
     assert train.problems[0] == "shapes/tr_reg_002.off is missing"
-    assert names(read_faust(tmp_path, split="test")) == ["shapes/tr_reg_080.off", "shapes/tr_reg_099.off"]
-    assert len(read_faust(tmp_path, split="all").items) == 5
-    assert names(read_faust(tmp_path, indices=range(79, 81))) == [
+    assert names(FAUST.read(tmp_path, split="test")) == ["shapes/tr_reg_080.off", "shapes/tr_reg_099.off"]
+    assert len(FAUST.read(tmp_path, split="all").items) == 5
+    assert names(FAUST.read(tmp_path, indices=range(79, 81))) == [
         "shapes/tr_reg_079.off",
         "shapes/tr_reg_080.off",
     ]
     assert (
         "template shapes/tr_reg_005.off is missing"
-        in read_faust(tmp_path, indices=[0], template=5).problems[0]
+        in FAUST.read(tmp_path, indices=[0], template=5).problems[0]
     )
 
 
@@ -219,7 +214,7 @@ def shrec19(tmp_path):
 
 
 def test_shrec19_maps_the_second_scan_to_the_first(shrec19):
-    collection = read_shrec19(shrec19, split="all")
+    collection = SHREC19.read(shrec19, split="all")
     assert collection.problems == ()
     assert len(collection.pairs) == 8
     pair = collection.pairs[0]
@@ -230,12 +225,12 @@ def test_shrec19_maps_the_second_scan_to_the_first(shrec19):
 
 
 def test_shrec19_tests_a_fifth_of_each_group(shrec19):
-    test = read_shrec19(shrec19, split="test")
+    test = SHREC19.read(shrec19, split="test")
     assert [pair.group for pair in test.pairs] == [
         "figure",
         "hand",
     ]  # 1 of 5, 1 of 2; glove's only pair trains
-    train = read_shrec19(shrec19)
+    train = SHREC19.read(shrec19)
     assert sorted(pair.group for pair in train.pairs) == ["figure"] * 4 + ["glove", "hand"]
 
 
@@ -243,7 +238,7 @@ def test_shrec19_ids_from_one_are_noticed_and_accepted_on_request(shrec19):
     path = shrec19 / "gt" / "scan_000.scan_006.gt.txt"
     write_lines(path, [1, 2, 3, 4, 0, 4])
     assert "scan_000.scan_006.gt.txt: entry 4 is 4; expected ids 0…3" in check_folder(shrec19).problems[0]
-    collection = read_shrec19(shrec19, split="all", index_base=1)
+    collection = SHREC19.read(shrec19, split="all", index_base=1)
     pair = next(pair for pair in collection.pairs if pair.group == "glove")
     scene, model = collection.items[pair.scene].read(), collection.items[pair.model].read()
     assert pair.truth(scene, model).tolist() == [0, 1, 2, 3, -1, 3]
@@ -279,7 +274,7 @@ def humans(tmp_path):
 
 
 def test_humans_go_through_the_points_of_the_template(humans):
-    collection = read_shrec19_humans(humans, split="all")
+    collection = SHREC19Humans.read(humans, split="all")
     assert collection.problems == ()
     assert names(collection) == ["2", "10"]
     samples = [item.read() for item in collection.items]
@@ -296,10 +291,10 @@ def test_humans_split_by_pair_or_by_shape(tmp_path):
     pairs = [(i, j) for i in range(1, 6) for j in range(1, 6) if i != j]
     write_lines(tmp_path / "pairs.txt", [f"{i},{j}" for i, j in pairs])
     by_pair = {"split_by": "pair", "test_fraction": 0.2}
-    assert len(read_shrec19_humans(tmp_path, split="test", **by_pair).pairs) == 4
-    assert len(read_shrec19_humans(tmp_path, **by_pair).pairs) == 16
-    train = read_shrec19_humans(tmp_path, test_fraction=0.4)
-    test = read_shrec19_humans(tmp_path, split="test", test_fraction=0.4)
+    assert len(SHREC19Humans.read(tmp_path, split="test", **by_pair).pairs) == 4
+    assert len(SHREC19Humans.read(tmp_path, **by_pair).pairs) == 16
+    train = SHREC19Humans.read(tmp_path, test_fraction=0.4)
+    test = SHREC19Humans.read(tmp_path, split="test", test_fraction=0.4)
     assert (len(train.pairs), len(test.pairs)) == (3 * 2, 2)
     assert not {*names(train)} & {*names(test)}
 
@@ -324,11 +319,11 @@ def test_layouts_are_told_apart(shrec11, tmp_path_factory):
 
 
 def test_the_order_is_that_of_the_names(shrec11):
-    assert names(read_shrec11(shrec11, split="all"))[:3] == [
+    assert names(SHREC11.read(shrec11, split="all"))[:3] == [
         "ant/train/T0.obj",
         "ant/train/T1.obj",
         "ant/train/T2.obj",
     ]
     assert np.all(
-        np.diff([int(item.read().target) for item in read_shrec11(shrec11, split="all").items]) >= 0
+        np.diff([int(item.read().target) for item in SHREC11.read(shrec11, split="all").items]) >= 0
     )

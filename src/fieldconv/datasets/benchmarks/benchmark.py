@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from fieldconv.datasets.surface_dataset import SurfaceDataset
-from fieldconv.labels.collection import Collection
+from fieldconv.labels.collection import Collection, Item
 
 Split = Literal["train", "test", "all"]
 
@@ -31,7 +32,14 @@ class Published(NamedTuple):
 
 
 class Benchmark(SurfaceDataset):
-    """A benchmark set in a folder. None is downloaded: the error for a missing one says where to get it.
+    """A benchmark set in a folder. None is downloaded; the error for a missing one says where to get it.
+
+    Parameters
+    ----------
+    root : path
+    split : {"train", "test", "all"}
+    **options
+        As for ``read`` of the set, or for `SurfaceDataset`.
 
     Attributes
     ----------
@@ -39,11 +47,11 @@ class Benchmark(SurfaceDataset):
         Its name in run folders, and for people.
     task_name : str
         The task it is for.
+    hint : str
+        The layout, and where the set can be had.
     published : Published or None
     up : str
         The axis along which its shapes stand.
-    seeded : bool
-        Whether a seed divides it; others are divided as published.
     generic : bool
         Whether other sets' layouts may look like its own, so that it is tried last.
     """
@@ -51,11 +59,14 @@ class Benchmark(SurfaceDataset):
     key: ClassVar[str]
     title: ClassVar[str]
     task_name: ClassVar[str]
+    hint: ClassVar[str] = ""
     published: ClassVar[Published | None] = None
     up: ClassVar[str] = "y"
-    seeded: ClassVar[bool] = False
     generic: ClassVar[bool] = False
-    read: ClassVar[Callable[..., Collection]]
+
+    def __init__(self, root: str | Path, *, split: Split = "train", **options: Any) -> None:
+        of_read = {name: options.pop(name) for name in self._parameters() if name in options}
+        super().__init__(self.read(root, split=split, **of_read), **options)
 
     @staticmethod
     def detect(root: Path) -> bool:
@@ -63,10 +74,39 @@ class Benchmark(SurfaceDataset):
         return False
 
     @classmethod
+    def read(cls, root: str | Path, *, split: str = "train") -> Collection:
+        """Return the meshes and targets of a folder, and what is wrong with it.
+
+        A set may take further keywords. One called ``seed`` draws the split; sets without it are divided as
+        published.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def collection(
+        cls, root: Path, items: Iterable[Item], problems: Sequence[str], **more: Any
+    ) -> Collection:
+        """Return what ``read`` found in a folder; ``more`` are other fields of the `Collection`."""
+        if not root.is_dir():
+            problems = ["no such folder"]
+        return Collection(
+            f"{cls.title} in {root}",
+            cls.task_name,
+            tuple(items),
+            problems=tuple(problems),
+            hint=cls.hint if problems else "",
+            **more,
+        )
+
+    @classmethod
     def open(
         cls, root: str | Path, *, split: Split = "train", seed: int = 0, **options: Any
     ) -> SurfaceDataset:
         """Return a part of the set; the seed is used only if it divides the set."""
-        if cls.seeded:
+        if "seed" in cls._parameters():
             options["seed"] = seed
-        return cls(root, split=split, **options)  # type: ignore[call-arg,arg-type]
+        return cls(root, split=split, **options)
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return list(signature(cls.read).parameters)

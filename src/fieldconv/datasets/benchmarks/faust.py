@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fieldconv._arrays import Ints
-from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published
 from fieldconv.labels.collection import (
     Collection,
     Item,
@@ -25,72 +24,16 @@ from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.label_files import read_vertex_map
 from fieldconv.labels.splits import check_split
 
-HINT = (
-    "The set is laid out as shapes/tr_reg_000.off … tr_reg_099.off and corres/tr_reg_000.vts …; it can be "
-    "had from github.com/llorz/SGA18_orientation_BCICP_dataset and github.com/LIX-shape-analysis/GeomFmaps."
-)
 TRAIN, TEST = range(80), range(80, 100)
-
-
-def read_faust(
-    root: str | Path, *, split: str = "train", indices: Iterable[int] | None = None, template: int = 0
-) -> Collection:
-    """Read the folder ``root``.
-
-    Line k of every ``.vts`` file names (from 1) the vertex of that shape at the same point of the body. So
-    the target of vertex v is the template's entry in the line in which the shape's entry is v (the first
-    such line). Vertices no line names take the target of the geodesically nearest one that is named.
-
-    Parameters
-    ----------
-    root : path
-    split : {"train", "test", "all"}
-        Shapes 0–79, shapes 80–99, all that are there.
-    indices : iterable of int, optional
-        These shapes instead, such as ``range(70)`` to train and ``range(70, 80)`` to validate.
-    template : int
-        The shape whose vertices are the targets.
-    """
-    check_split(split)
-    root = Path(root)
-    problems: list[str] = []
-    shapes = {_number(path): path for path in mesh_files(root / "shapes") if _number(path) >= 0}
-    if not shapes:
-        problems.append("no shapes/tr_reg_*.off" if root.is_dir() else "no such folder")
-    wanted = sorted(shapes) if split == "all" else TRAIN if split == "train" else TEST
-    items: list[Item] = []
-    template_path = shapes.get(template)
-    template_map = root / "corres" / f"{template_path.stem}.vts" if template_path else Path()
-    if shapes and template_path is None:
-        problems.append(f"the template shapes/tr_reg_{template:03d}.off is missing")
-    elif template_path and not template_map.is_file():
-        problems.append(f"corres/{template_map.name}, the map of the template, is missing")
-    for number in sorted(set(indices)) if indices is not None else wanted:
-        path = shapes.get(number)
-        if path is None:
-            if shapes:
-                problems.append(f"shapes/tr_reg_{number:03d}.off is missing")
-            continue
-        map_path = root / "corres" / f"{path.stem}.vts"
-        if not map_path.is_file():
-            problems.append(f"{path.relative_to(root)}: its ground truth corres/{map_path.name} is missing")
-        elif template_path is not None:
-            read = partial(_read, path, map_path, template_path, template_map)
-            items.append(Item(path.relative_to(root).as_posix(), read, group="faust"))
-    return Collection(
-        f"remeshed FAUST in {root}",
-        "correspondence",
-        tuple(items),
-        template=partial(load_mesh, template_path) if template_path else None,
-        problems=tuple(problems),
-        hint=HINT if problems else "",
-    )
 
 
 class FAUST(Benchmark):
     """Remeshed FAUST, 100 bodies: correspondence with the vertices of a template.
 
-    Laid out as ``shapes/tr_reg_000.off`` … and ``corres/tr_reg_000.vts`` …
+    Laid out as ``shapes/tr_reg_000.off`` … and ``corres/tr_reg_000.vts`` … Line k of every ``.vts`` file
+    names (from 1) the vertex of that shape at the same point of the body. So the target of vertex v is the
+    template's entry in the first line in which the shape's entry is v. Vertices that no line names take the
+    target of the geodesically nearest one that is named.
 
     Parameters
     ----------
@@ -98,33 +41,66 @@ class FAUST(Benchmark):
     split : {"train", "test", "all"}
         Shapes 0–79, shapes 80–99, all there are.
     indices : iterable of int, optional
-        These shapes instead of a split.
+        These shapes instead, such as ``range(70)`` to train and ``range(70, 80)`` to validate.
     template : int
-        The shape whose vertices are the targets.
+        The shape whose vertices are the targets; 0 by default.
     **options
         As for `SurfaceDataset`.
     """
 
     key, title, task_name = "faust", "remeshed FAUST", "correspondence"
+    hint = (
+        "The set is laid out as shapes/tr_reg_000.off … tr_reg_099.off and corres/tr_reg_000.vts …; it can "
+        "be had from github.com/llorz/SGA18_orientation_BCICP_dataset and "
+        "github.com/LIX-shape-analysis/GeomFmaps."
+    )
     published = Published("within_0.05", "published as curves only")
 
-    def __init__(
-        self,
+    @classmethod
+    def read(
+        cls,
         root: str | Path,
         *,
-        split: Split = "train",
+        split: str = "train",
         indices: Iterable[int] | None = None,
         template: int = 0,
-        **options: Any,
-    ) -> None:
-        super().__init__(read_faust(root, split=split, indices=indices, template=template), **options)
+    ) -> Collection:
+        """Return the meshes and targets of a folder; parameters as for the class."""
+        check_split(split)
+        root = Path(root)
+        problems: list[str] = []
+        items: list[Item] = []
+        shapes = {_number(path): path for path in mesh_files(root / "shapes") if _number(path) >= 0}
+        template_path = shapes.get(template)
+        template_map = root / "corres" / f"{template_path.stem}.vts" if template_path else Path()
+        if not shapes:
+            problems.append("no shapes/tr_reg_*.off")
+        elif template_path is None:
+            problems.append(f"the template shapes/tr_reg_{template:03d}.off is missing")
+        elif not template_map.is_file():
+            problems.append(f"corres/{template_map.name}, the map of the template, is missing")
+        wanted = sorted(shapes) if split == "all" else TRAIN if split == "train" else TEST
+        if indices is not None:
+            wanted = sorted(set(indices))
+        for number in wanted if shapes else ():
+            path = shapes.get(number)
+            if path is None:
+                problems.append(f"shapes/tr_reg_{number:03d}.off is missing")
+                continue
+            map_path = root / "corres" / f"{path.stem}.vts"
+            name = path.relative_to(root).as_posix()
+            if not map_path.is_file():
+                problems.append(f"{name}: its ground truth corres/{map_path.name} is missing")
+            elif template_path is not None:
+                read = partial(_read, path, map_path, template_path, template_map)
+                items.append(Item(name, read, group="faust"))
+        make_template = partial(load_mesh, template_path) if template_path else None
+        return cls.collection(root, items, problems, template=make_template)
 
     @staticmethod
     def detect(root: Path) -> bool:
         """Whether the folder has this layout."""
         return (root / "shapes").is_dir() and (root / "corres").is_dir()
-
-    read = staticmethod(read_faust)
 
 
 def _number(path: Path) -> int:

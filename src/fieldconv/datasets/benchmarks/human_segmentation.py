@@ -9,85 +9,19 @@ Two layouts:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published
 from fieldconv.geometry.mesh.files import MESH_SUFFIXES
-from fieldconv.labels.collection import (
-    Collection,
-    Item,
-    Sample,
-    load_mesh,
-    mesh_files,
-    natural_order,
-)
+from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files, natural_order
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.label_files import LABEL_SUFFIXES, read_integers, vertex_labels
 from fieldconv.labels.splits import check_split
 
 PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower leg", "foot")
-HINT = (
-    "The set is laid out as train/, test/ and seg/<name>.eseg (1,500 faces, from MeshCNN: "
-    "github.com/ranahanocka/MeshCNN, scripts/human_seg) or as meshes/ and segs/ (full resolution: "
-    "github.com/Haggaim/ToricCNN)."
-)
-
-
-def _is_full(root: Path) -> bool:
-    return (root / "meshes").is_dir() and (root / "segs").is_dir()
-
-
-def read_human_seg(root: str | Path, *, split: str = "train", hold_out: Sequence[str] = ()) -> Collection:
-    """Read the folder ``root``.
-
-    Parameters
-    ----------
-    root : path
-    split : {"train", "test", "all"}
-        As published; "all" is what is there.
-    hold_out : sequence of str
-        Sources of the training set (MIT, adobe, faust, scape) to leave out of it. They then are the test
-        split, instead of the published one: bodies of a kind never seen in training.
-    """
-    check_split(split)
-    root = Path(root)
-    problems: list[str] = []
-    items: list[Item] = []
-    held = {source.lower() for source in hold_out}
-    sides = ("train",) if held else ("train", "test") if split == "all" else (split,)
-    found = [body for side in sides for body in _bodies(root, side)]
-    if not root.is_dir():
-        problems.append("no such folder")
-    elif not _is_full(root) and not (root / "seg").is_dir():
-        problems.append("neither seg/ (1,500-face layout) nor meshes/ and segs/ (full-resolution layout)")
-    elif not found:
-        problems.append(f"no meshes in {'meshes/' * _is_full(root)}{sides[0]}/")
-    sources = {body.source for body in found}
-    for source in sorted(held - sources):
-        problems.append(
-            f"no meshes of the held-out source {source!r}; there are {', '.join(sorted(sources))}"
-        )
-    for path, source, candidates in found:
-        if held and split != "all" and (source in held) != (split == "test"):
-            continue
-        name = path.relative_to(root).as_posix()
-        labels = next((candidate for candidate in candidates if candidate.is_file()), None)
-        if labels is None:
-            expected = " or ".join(str(candidate.relative_to(root)) for candidate in candidates[:2])
-            problems.append(f"{name}: no labels; expected {expected}")
-        else:
-            items.append(Item(name, partial(_read, path, labels), group=source))
-    return Collection(
-        f"human segmentation set in {root}",
-        "segmentation",
-        tuple(items),
-        class_names=PARTS,
-        problems=tuple(problems),
-        hint=HINT if problems else "",
-    )
 
 
 class HumanSegmentation(Benchmark):
@@ -100,13 +34,20 @@ class HumanSegmentation(Benchmark):
     ----------
     root : path
     split : {"train", "test", "all"}
+        As published; "all" is what is there.
     hold_out : sequence of str
-        Sources (MIT, adobe, faust, scape) to leave out of the training split; they are then the test split.
+        Sources of the training set (MIT, adobe, faust, scape) to leave out of it. They then are the test
+        split, instead of the published one: bodies of a kind never seen in training.
     **options
         As for `SurfaceDataset`.
     """
 
     key, title, task_name = "human_seg", "human segmentation set", "segmentation"
+    hint = (
+        "The set is laid out as train/, test/ and seg/<name>.eseg (1,500 faces, from MeshCNN: "
+        "github.com/ranahanocka/MeshCNN, scripts/human_seg) or as meshes/ and segs/ (full resolution: "
+        "github.com/Haggaim/ToricCNN)."
+    )
     published = Published(
         "accuracy",
         "test bodies of SHREC'07",
@@ -121,17 +62,41 @@ class HumanSegmentation(Benchmark):
         ),
     )
 
-    def __init__(
-        self, root: str | Path, *, split: Split = "train", hold_out: Sequence[str] = (), **options: Any
-    ) -> None:
-        super().__init__(read_human_seg(root, split=split, hold_out=hold_out), **options)
+    @classmethod
+    def read(cls, root: str | Path, *, split: str = "train", hold_out: Sequence[str] = ()) -> Collection:
+        """Return the meshes and labels of a folder; parameters as for the class."""
+        check_split(split)
+        root = Path(root)
+        problems: list[str] = []
+        items: list[Item] = []
+        held = {source.lower() for source in hold_out}
+        sides = ("train",) if held else ("train", "test") if split == "all" else (split,)
+        bodies = [body for side in sides for body in _bodies(root, side)]
+        if not _is_full(root) and not (root / "seg").is_dir():
+            problems.append("neither seg/ (1,500-face layout) nor meshes/ and segs/ (full-resolution layout)")
+        elif not bodies:
+            problems.append(f"no meshes in {'meshes/' * _is_full(root)}{sides[0]}/")
+        sources = {body.source for body in bodies}
+        for source in sorted(held - sources):
+            problems.append(
+                f"no meshes of the held-out source {source!r}; there are {', '.join(sorted(sources))}"
+            )
+        for path, source, candidates in bodies:
+            if held and split != "all" and (source in held) != (split == "test"):
+                continue
+            name = path.relative_to(root).as_posix()
+            labels = next((candidate for candidate in candidates if candidate.is_file()), None)
+            if labels is None:
+                expected = " or ".join(str(candidate.relative_to(root)) for candidate in candidates[:2])
+                problems.append(f"{name}: no labels; expected {expected}")
+            else:
+                items.append(Item(name, partial(_read, path, labels), group=source))
+        return cls.collection(root, items, problems, class_names=PARTS)
 
     @staticmethod
     def detect(root: Path) -> bool:
         """Whether the folder has one of the two layouts."""
         return any((root / "seg").glob("*.eseg")) or _is_full(root)
-
-    read = staticmethod(read_human_seg)
 
 
 class _Body(NamedTuple):
@@ -142,39 +107,35 @@ class _Body(NamedTuple):
     labels: list[Path]
 
 
+def _is_full(root: Path) -> bool:
+    return (root / "meshes").is_dir() and (root / "segs").is_dir()
+
+
 def _bodies(root: Path, side: str) -> list[_Body]:
     if not _is_full(root):
         paths = mesh_files(root / side)
-        return [_Body(p, p.stem.split("_")[0].lower(), _beside(root / "seg", p.stem)) for p in paths]
+        return [_Body(p, p.stem.split("_")[0].lower(), _label_files(root / "seg", p.stem)) for p in paths]
     folder = root / "meshes" / side
-    inside = [path.relative_to(folder) for path in _meshes_below(folder)]
-    return [_Body(folder / p, _short(p.parts[0]), _full_labels(root, side, p)) for p in inside]
+    paths = sorted((p for p in folder.rglob("*") if p.suffix.lower() in MESH_SUFFIXES), key=natural_order)
+    return [_full_body(root, side, path.relative_to(folder)) for path in paths]
 
 
-def _short(source: str) -> str:
-    return source.lower().removesuffix("_animation")
-
-
-def _meshes_below(folder: Path) -> list[Path]:
-    found: Iterable[Path] = folder.rglob("*") if folder.is_dir() else ()
-    return sorted((p for p in found if p.suffix.lower() in MESH_SUFFIXES), key=natural_order)
-
-
-def _beside(folder: Path, stem: str) -> list[Path]:
-    return [folder / f"{stem}{suffix}" for suffix in LABEL_SUFFIXES]
-
-
-def _full_labels(root: Path, side: str, inside: Path) -> list[Path]:
-    """Where the labels of a full-resolution mesh may be: its own file, or one for a whole source."""
+def _full_body(root: Path, side: str, inside: Path) -> _Body:
+    """A full-resolution mesh, whose labels are in a file of its own or in one for a whole source."""
     source, stem = inside.parts[0], inside.stem
-    short = _short(source)
+    short = source.lower().removesuffix("_animation")
     names = [stem, f"{short}_corrected", f"{short}_{stem}_full"]
     if len(inside.parts) > 2:  # MIT_animation/meshes_crane/meshes/mesh_0000.obj
         names.insert(1, f"{short}_{inside.parts[1].removeprefix('meshes_')}_corrected")
     folder = root / "segs" / side / short
     if not folder.is_dir():
         folder = folder.with_name(source)
-    return [folder / f"{name}.txt" for name in names] + _beside(folder, stem)
+    labels = [folder / f"{name}.txt" for name in names] + _label_files(folder, stem)
+    return _Body(root / "meshes" / side / inside, short, labels)
+
+
+def _label_files(folder: Path, stem: str) -> list[Path]:
+    return [folder / f"{stem}{suffix}" for suffix in LABEL_SUFFIXES]
 
 
 def _read(path: Path, label_path: Path) -> Sample:

@@ -4,69 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published, Split
+from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published
 from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files, subfolders
 from fieldconv.labels.splits import check_split, choose
 
 LAYOUT = "<class>/train/*.obj and <class>/test/*.obj"
-HINT = (
-    f"SHREC'11 is laid out as {LAYOUT}. It is distributed with MeshCNN (github.com/ranahanocka/MeshCNN, "
-    "scripts/shrec) and with the research code of the paper (github.com/twmitchel/FieldConv)."
-)
-
-
-def read_shrec11(
-    root: str | Path, *, split: str = "train", train_per_class: int | None = 10, seed: int = 0
-) -> Collection:
-    """Read the folder ``root``.
-
-    Parameters
-    ----------
-    root : path
-    split : {"train", "test", "all"}
-    train_per_class : int or None
-        How many meshes of each class, drawn by ``seed`` from all there are, make up the training set; the
-        others are the test set. None keeps to the folders train/ and test/.
-    seed : int
-    """
-    check_split(split)
-    root = Path(root)
-    problems: list[str] = []
-    items: list[Item] = []
-    classes = [folder.name for folder in subfolders(root)] if root.is_dir() else []
-    if not root.is_dir():
-        problems.append("no such folder")
-    elif not classes:
-        problems.append(f"holds no class folders; expected {LAYOUT}")
-    for index, name in enumerate(classes):
-        train, test = mesh_files(root / name / "train"), mesh_files(root / name / "test")
-        pool = train + test
-        if not pool:
-            problems.append(f"{name}: no meshes; expected {name}/train/*.obj")
-        elif train_per_class is not None and len(pool) < train_per_class + (split == "test"):
-            problems.append(f"{name}: {len(pool)} meshes; expected more than {train_per_class} to train on")
-        elif train_per_class is None and not (
-            train if split == "train" else test if split == "test" else pool
-        ):
-            problems.append(f"{name}: no meshes in {name}/{split}")
-        if train_per_class is not None:
-            drawn = set(choose(len(pool), train_per_class, seed=seed, group=name))
-            train = [path for i, path in enumerate(pool) if i in drawn]
-            test = [path for i, path in enumerate(pool) if i not in drawn]
-        for path in {"train": train, "test": test, "all": pool}[split]:
-            items.append(Item(path.relative_to(root).as_posix(), partial(_read, path, index), group=name))
-    return Collection(
-        f"SHREC'11 in {root}",
-        "classification",
-        tuple(items),
-        class_names=tuple(classes),
-        problems=tuple(problems),
-        hint=HINT if problems else "",
-    )
 
 
 class SHREC11(Benchmark):
@@ -80,14 +25,18 @@ class SHREC11(Benchmark):
     split : {"train", "test", "all"}
     train_per_class : int or None
         How many meshes of each class are drawn by ``seed`` from all there are to be trained on; the others
-        are the test split. None keeps to the folders train/ and test/.
+        are the test split. None keeps to the folders train/ and test/. 10 by default.
     seed : int
     **options
         As for `SurfaceDataset`.
     """
 
     key, title, task_name = "shrec11", "SHREC'11", "classification"
-    seeded, generic = True, True
+    hint = (
+        f"SHREC'11 is laid out as {LAYOUT}. It is distributed with MeshCNN (github.com/ranahanocka/MeshCNN, "
+        "scripts/shrec) and with the research code of the paper (github.com/twmitchel/FieldConv)."
+    )
+    generic = True
     published = Published(
         "accuracy",
         "10 training meshes per class, mean of three samplings",
@@ -101,18 +50,39 @@ class SHREC11(Benchmark):
         ),
     )
 
-    def __init__(
-        self,
-        root: str | Path,
-        *,
-        split: Split = "train",
-        train_per_class: int | None = 10,
-        seed: int = 0,
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            read_shrec11(root, split=split, train_per_class=train_per_class, seed=seed), **options
-        )
+    @classmethod
+    def read(
+        cls, root: str | Path, *, split: str = "train", train_per_class: int | None = 10, seed: int = 0
+    ) -> Collection:
+        """Return the meshes and classes of a folder; parameters as for the class."""
+        check_split(split)
+        root = Path(root)
+        problems: list[str] = []
+        items: list[Item] = []
+        classes = [folder.name for folder in subfolders(root)] if root.is_dir() else []
+        if not classes:
+            problems.append(f"holds no class folders; expected {LAYOUT}")
+        for index, name in enumerate(classes):
+            train, test = mesh_files(root / name / "train"), mesh_files(root / name / "test")
+            pool = train + test
+            if train_per_class is not None:
+                drawn = set(choose(len(pool), train_per_class, seed=seed, group=name))
+                train = [path for i, path in enumerate(pool) if i in drawn]
+                test = [path for i, path in enumerate(pool) if i not in drawn]
+            paths = {"train": train, "test": test, "all": pool}[split]
+            if not pool:
+                problems.append(f"{name}: no meshes; expected {name}/train/*.obj")
+            elif train_per_class is not None and len(pool) < train_per_class + (split == "test"):
+                problems.append(
+                    f"{name}: {len(pool)} meshes; expected more than {train_per_class} to train on"
+                )
+            elif train_per_class is None and not paths:
+                problems.append(f"{name}: no meshes in {name}/{split}")
+            items += [
+                Item(path.relative_to(root).as_posix(), partial(_read, path, index), group=name)
+                for path in paths
+            ]
+        return cls.collection(root, items, problems, class_names=tuple(classes))
 
     @staticmethod
     def detect(root: Path) -> bool:
@@ -121,8 +91,6 @@ class SHREC11(Benchmark):
         return bool(folders) and all(
             (folder / "train").is_dir() or (folder / "test").is_dir() for folder in folders
         )
-
-    read = staticmethod(read_shrec11)
 
 
 def _read(path: Path, label: int) -> Sample:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from fieldconv._arrays import Ints
-from fieldconv.datasets.benchmarks.benchmark import Benchmark, Split
+from fieldconv.datasets.benchmarks.benchmark import Benchmark
 from fieldconv.labels.collection import (
     Collection,
     Item,
@@ -26,121 +26,84 @@ from fieldconv.labels.label_files import read_vertex_map
 from fieldconv.labels.pairs import read_pairs
 from fieldconv.labels.splits import split_groups
 
-HINT = (
-    "The set is laid out as shapes/<i>.off, smpl_matches/<i>.txt and pairs.txt; it can be had from "
-    "github.com/riccardomarin/SHREC19_matching_humans."
-)
-
-
-def read_shrec19_humans(
-    root: str | Path,
-    *,
-    split: str = "train",
-    split_by: Literal["shape", "pair"] = "shape",
-    test_fraction: float = 0.3,
-    seed: int = 0,
-) -> Collection:
-    """Read the folder ``root``.
-
-    ``smpl_matches/<i>.txt`` names (from 1) the vertex of shape i at each of the 6,890 points of a template,
-    so two such files make the map between two shapes. A vertex that no line names is taken to be at the
-    point of the geodesically nearest one that is named.
-
-    Parameters
-    ----------
-    root : path
-    split : {"train", "test", "all"}
-    split_by : {"shape", "pair"}
-        Draw ``test_fraction`` of the shapes, so that no tested shape was seen in training (pairs of a tested
-        and a trained one are left out); or of the pairs, whose shapes are then known from other pairs.
-    """
-    root = Path(root)
-    problems: list[str] = []
-    shapes = {path.stem: path for path in mesh_files(root / "shapes")}
-    if not root.is_dir():
-        problems.append("no such folder")
-    elif not shapes:
-        problems.append("no shapes/*.off")
-    for name in shapes:
-        if not (root / "smpl_matches" / f"{name}.txt").is_file():
-            problems.append(
-                f"shapes/{shapes[name].name}: its ground truth smpl_matches/{name}.txt is missing"
-            )
-    listed: list[tuple[str, str]] = []
-    if shapes and not (root / "pairs.txt").is_file():
-        problems.append("pairs.txt is missing")
-    elif shapes:
-        for line, fields in read_pairs(root / "pairs.txt", problems):
-            absent = [name for name in fields[:2] if name not in shapes]
-            problems += [f"pairs.txt, line {line}: shapes/{name}.off is missing" for name in absent]
-            if not absent:
-                listed.append((fields[0], fields[1]))
-    if split_by == "pair":
-        kept = split_groups([""] * len(listed), split, test_fraction=test_fraction, seed=seed)
-        chosen = [listed[i] for i in kept]
-    elif split_by == "shape":
-        known = list(shapes)
-        side = {
-            known[i] for i in split_groups([""] * len(known), split, test_fraction=test_fraction, seed=seed)
-        }
-        chosen = [pair for pair in listed if side.issuperset(pair)]
-    else:
-        raise ValueError(f"split_by is {split_by!r}; choose 'shape' or 'pair'")
-    names = sorted({name for pair in chosen for name in pair}, key=natural_order)
-    return Collection(
-        f"SHREC'19 humans in {root}",
-        "matching",
-        tuple(
-            Item(name, partial(_read, shapes[name], root / "smpl_matches" / f"{name}.txt"), group="humans")
-            for name in names
-        ),
-        pairs=tuple(
-            Pair(names.index(scene), names.index(model), _truth, group="humans") for scene, model in chosen
-        ),
-        problems=tuple(problems),
-        hint=HINT if problems else "",
-    )
-
 
 class SHREC19Humans(Benchmark):
     """SHREC'19, matching humans with different connectivity, 430 pairs of 44 bodies: matching.
 
-    Laid out as ``shapes/<i>.off``, ``smpl_matches/<i>.txt`` and ``pairs.txt``.
+    Laid out as ``shapes/<i>.off``, ``smpl_matches/<i>.txt`` and ``pairs.txt``. ``smpl_matches/<i>.txt`` names
+    (from 1) the vertex of shape i at each of the 6,890 points of a template, so two such files make the map
+    between two shapes. A vertex that no line names is taken to be at the point of the geodesically nearest
+    one that is named.
 
     Parameters
     ----------
     root : path
     split : {"train", "test", "all"}
     split_by : {"shape", "pair"}
-        Draw ``test_fraction`` of the shapes, so that tested shapes are new; or of the pairs.
+        Draw ``test_fraction`` (0.3 by default) of the shapes, so that no tested shape was seen in training
+        (pairs of a tested and a trained one are left out); or of the pairs, whose shapes are then known from
+        other pairs. "shape" by default.
     **options
         As for `SurfaceDataset`.
     """
 
     key, title, task_name = "shrec19_humans", "SHREC'19 humans", "matching"
-    seeded = True
+    hint = (
+        "The set is laid out as shapes/<i>.off, smpl_matches/<i>.txt and pairs.txt; it can be had from "
+        "github.com/riccardomarin/SHREC19_matching_humans."
+    )
 
-    def __init__(
-        self,
+    @classmethod
+    def read(
+        cls,
         root: str | Path,
         *,
-        split: Split = "train",
+        split: str = "train",
         split_by: Literal["shape", "pair"] = "shape",
         test_fraction: float = 0.3,
         seed: int = 0,
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            read_shrec19_humans(root, split=split, split_by=split_by, test_fraction=test_fraction, seed=seed),
-            **options,
-        )
+    ) -> Collection:
+        """Return the meshes and pairs of a folder; parameters as for the class."""
+        root = Path(root)
+        problems: list[str] = []
+        shapes = {path.stem: path for path in mesh_files(root / "shapes")}
+        maps = {name: root / "smpl_matches" / f"{name}.txt" for name in shapes}
+        if not shapes:
+            problems.append("no shapes/*.off")
+        problems += [
+            f"shapes/{shapes[name].name}: its ground truth smpl_matches/{name}.txt is missing"
+            for name, path in maps.items()
+            if not path.is_file()
+        ]
+        listed: list[tuple[str, str]] = []
+        if shapes and not (root / "pairs.txt").is_file():
+            problems.append("pairs.txt is missing")
+        elif shapes:
+            for line, (scene, model, *_) in read_pairs(root / "pairs.txt", problems):
+                absent = [name for name in (scene, model) if name not in shapes]
+                problems += [f"pairs.txt, line {line}: shapes/{name}.off is missing" for name in absent]
+                if not absent:
+                    listed.append((scene, model))
+        if split_by not in ("shape", "pair"):
+            raise ValueError(f"split_by is {split_by!r}; choose 'shape' or 'pair'")
+        drawn = list(shapes) if split_by == "shape" else listed
+        inside = split_groups([""] * len(drawn), split, test_fraction=test_fraction, seed=seed)
+        if split_by == "shape":
+            side = {drawn[i] for i in inside}
+            chosen = [pair for pair in listed if side.issuperset(pair)]
+        else:
+            chosen = [listed[i] for i in inside]
+        names = sorted({name for pair in chosen for name in pair}, key=natural_order)
+        items = [Item(name, partial(_read, shapes[name], maps[name]), group="humans") for name in names]
+        pairs = [
+            Pair(names.index(scene), names.index(model), _truth, group="humans") for scene, model in chosen
+        ]
+        return cls.collection(root, items, problems, pairs=tuple(pairs))
 
     @staticmethod
     def detect(root: Path) -> bool:
         """Whether the folder has this layout."""
         return (root / "shapes").is_dir() and (root / "smpl_matches").is_dir()
-
-    read = staticmethod(read_shrec19_humans)
 
 
 def _read(path: Path, map_path: Path) -> Sample:

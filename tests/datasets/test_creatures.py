@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import dijkstra
 from fieldconv.datasets.creatures import (
     DIFFICULTIES,
     PARTS,
-    SKELETONS,
     SPECIES,
     Difficulty,
     correspondence,
@@ -26,6 +25,7 @@ from fieldconv.datasets.creatures import (
 from fieldconv.datasets.creatures.pose import _product, _rotate
 from fieldconv.datasets.creatures.skeleton import Sketch
 from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface
+from fieldconv.datasets.creatures.species import skeleton_of
 from fieldconv.geometry.damage.build_bridge import _bridge
 from fieldconv.geometry.mesh.halfedge import least_angle, vertex_areas
 from fieldconv.geometry.mesh.topology import edge_graph, tidy
@@ -66,12 +66,12 @@ def test_every_species_is_a_sound_ball(samples, species):
 
 @pytest.mark.parametrize("species", SPECIES)
 def test_parts_are_all_there(samples, species):
-    assert set(samples[species].labels) == set(SKELETONS[species]().part)
+    assert set(samples[species].labels) == set(skeleton_of(species).part)
 
 
 def test_parts_are_shared_between_species():
     owners = {
-        part: [name for name in SPECIES if PARTS.index(part) in SKELETONS[name]().part] for part in PARTS
+        part: [name for name in SPECIES if PARTS.index(part) in skeleton_of(name).part] for part in PARTS
     }
     assert all(owners.values())
     assert len(owners["head"]) >= 12
@@ -127,7 +127,7 @@ def test_rest_coordinates_are_on_the_rest_shape(samples, species):
     """Whatever the pose, the build and the triangulation."""
     rest = samples[species].rest
     moved = rest.copy()
-    project_all(make_solid(SKELETONS[species]()), moved, 5, np.full(len(rest), 1e-3))
+    project_all(make_solid(skeleton_of(species)), moved, 5, np.full(len(rest), 1e-3))
     assert np.abs(moved - rest).max() < 1e-3
 
 
@@ -147,7 +147,7 @@ def test_pose_keeps_lengths_and_strength_zero_keeps_all():
 
 
 def test_skin_weights_are_shares_and_limbs_do_not_mix(samples):
-    skeleton = SKELETONS["biped"]()
+    skeleton = skeleton_of("biped")
     shape = template("biped", vertices=600)
     weights = skin_weights(skeleton, shape.rest, shape.mesh.faces)
     assert weights.min() >= 0

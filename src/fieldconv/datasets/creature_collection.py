@@ -23,7 +23,7 @@ from fieldconv.datasets.creatures import (
     template,
 )
 from fieldconv.datasets.creatures.difficulty import named
-from fieldconv.datasets.creatures.species import SKELETONS
+from fieldconv.datasets.creatures.species import skeleton_of
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair, Sample
 from fieldconv.tasks import task_named
@@ -131,7 +131,7 @@ def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]
 
 @cache
 def _parts(species: str) -> frozenset[str]:
-    return frozenset(PARTS[part] for part in np.unique(SKELETONS[species]().part))
+    return frozenset(PARTS[part] for part in np.unique(skeleton_of(species).part))
 
 
 @cache

@@ -8,13 +8,11 @@ correspondences between any two samples of a species follow from it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from fieldconv.datasets.creatures.contact import closest_approach
 from fieldconv.datasets.creatures.difficulty import (
     DIFFICULTIES,
     Difficulty,
@@ -24,13 +22,21 @@ from fieldconv.datasets.creatures.difficulty import (
     spoil,
 )
 from fieldconv.datasets.creatures.even_triangles import triangulate
-from fieldconv.datasets.creatures.pose import articulate, find_turns, grow, owners, skin_weights
+from fieldconv.datasets.creatures.pose import (
+    articulate,
+    closest_approach,
+    find_turns,
+    grow,
+    owners,
+    skin_weights,
+)
 from fieldconv.datasets.creatures.skeleton import PARTS, Array, Skeleton
-from fieldconv.datasets.creatures.solid import Faces, make_solid, project_all
-from fieldconv.datasets.creatures.species import SKELETONS
+from fieldconv.datasets.creatures.solid import make_solid, project_all
+from fieldconv.datasets.creatures.species import SPECIES, skeleton_of
 from fieldconv.geometry.damage.build_bridge import bridged
 from fieldconv.geometry.mesh.halfedge import flip_slivers
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import Ints
 
 __all__ = [
     "DIFFICULTIES",
@@ -42,8 +48,6 @@ __all__ = [
     "make_creature",
     "template",
 ]
-
-SPECIES: tuple[str, ...] = tuple(SKELETONS)
 
 
 @dataclass(frozen=True)
@@ -60,15 +64,8 @@ class CreatureSample:
 
     mesh: Mesh
     species: int
-    labels: NDArray[np.int64]
-    rest: NDArray[np.float64]
-
-
-@cache
-def _skeleton(species: str) -> Skeleton:
-    if species not in SKELETONS:
-        raise ValueError(f"Unknown species {species!r}: choose one of {', '.join(SPECIES)}.")
-    return SKELETONS[species]()
+    labels: Ints
+    rest: Array
 
 
 def check_vertices(vertices: int) -> None:
@@ -102,7 +99,7 @@ def make_creature(
     ((500, 3), ['head', 'tentacle'])
     """
     name = species if isinstance(species, str) else SPECIES[species]
-    whole = _skeleton(name)
+    whole = skeleton_of(name)
     check_vertices(vertices)
     level = named(difficulty)
     number = SPECIES.index(name)
@@ -124,7 +121,7 @@ def make_creature(
 def _pose(
     skeleton: Skeleton,
     rest: Array,
-    faces: Faces,
+    faces: Ints,
     rng: np.random.Generator,
     level: Difficulty,
     strength: float,
@@ -159,7 +156,7 @@ def template(species: str | int, vertices: int = 1000) -> CreatureSample:
     return make_creature(species, 2**31 - 1, vertices=vertices, difficulty="rest")
 
 
-def correspondence(sample: CreatureSample, template: CreatureSample) -> NDArray[np.int64]:
+def correspondence(sample: CreatureSample, template: CreatureSample) -> Ints:
     """Return, for each vertex of ``sample``, the template vertex nearest at rest, (V,).
 
     Only vertices on the same side of the surface and on the same or a neighbouring bone are considered, so
@@ -174,14 +171,14 @@ def correspondence(sample: CreatureSample, template: CreatureSample) -> NDArray[
     if sample.species != template.species:
         one, two = SPECIES[sample.species], SPECIES[template.species]
         raise ValueError(f"A {one} and a {two} have no correspondence: use a template of the same species.")
-    skeleton = _skeleton(SPECIES[sample.species])
+    skeleton = skeleton_of(SPECIES[sample.species])
     joined = np.eye(len(skeleton), dtype=bool)
     joined[np.arange(1, len(skeleton)), skeleton.parent[1:]] = True
     joined = (joined | joined.T).astype(int)
     joined = joined @ joined > 0  # neighbours, and bones on the same parent
     solid = make_solid(skeleton)
 
-    def describe(rest: Array) -> tuple[NDArray[np.int64], Array]:
+    def describe(rest: Array) -> tuple[Ints, Array]:
         return owners(skeleton, rest), project_all(solid, rest.copy(), 0, np.full(len(rest), 1e-3))
 
     bone, normal = describe(sample.rest)

@@ -7,8 +7,6 @@ import numpy as np
 from fieldconv._compiled import copy_into, kernel
 from fieldconv.datasets.creatures.skeleton import Array
 from fieldconv.datasets.creatures.solid import (
-    Faces,
-    Index,
     Solid,
     field,
     lattice_surface,
@@ -31,13 +29,14 @@ from fieldconv.geometry.mesh.halfedge import (
     way_to_middle,
     worst,
 )
+from fieldconv.geometry.mesh.topology import Ints
 
 GOOD_ANGLE = 20.0  # degrees; a mesh whose triangles all exceed it is kept at once
 BLUR = 0.2  # normals are means over this share of the edge length, so that creases hardly affect them
 
 
 @kernel
-def split_edges(net: Net, solid: Solid, halves: Index, longest: float, most: int) -> int:
+def split_edges(net: Net, solid: Solid, halves: Ints, longest: float, most: int) -> int:
     """Split edges above ``longest``, in the given order, at most ``most``; return their number."""
     done = 0
     distance = np.empty(len(solid.parent))
@@ -48,8 +47,8 @@ def split_edges(net: Net, solid: Solid, halves: Index, longest: float, most: int
         if a < 0 or edge_ratio(net, a, b) < longest:
             continue
         m = split_edge(net, h)
-        nx, ny, nz = project(solid, net.point[m], distance, 4, BLUR * net.size[m])
-        net.normal[m, 0], net.normal[m, 1], net.normal[m, 2] = nx, ny, nz
+        normal = net.normal[m]
+        normal[0], normal[1], normal[2] = project(solid, net.point[m], distance, 4, BLUR * net.size[m])
         done += 1
     return done
 
@@ -71,8 +70,7 @@ def relax(net: Net, solid: Solid, passes: int) -> None:
             point[1] += my
             point[2] += mz
             ox, oy, oz = normal[0], normal[1], normal[2]
-            nx, ny, nz = project(solid, point, distance, 3, BLUR * net.size[v])
-            normal[0], normal[1], normal[2] = nx, ny, nz
+            normal[0], normal[1], normal[2] = project(solid, point, distance, 3, BLUR * net.size[v])
             if worst(net, v) < min(before, 0.25):
                 copy_into(old, point)
                 normal[0], normal[1], normal[2] = ox, oy, oz
@@ -163,7 +161,7 @@ def _edge_lengths(area: Array, longest: Array, uneven: Array, vertices: int) -> 
     return high, 1.0
 
 
-def _is_closed(faces: Faces) -> bool:
+def _is_closed(faces: Ints) -> bool:
     """Whether each edge is used once in either direction."""
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     count = int(faces.max()) + 1
@@ -171,7 +169,7 @@ def _is_closed(faces: Faces) -> bool:
     return bool((there == back).all() and (np.diff(there) > 0).all())
 
 
-def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Faces]:
+def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Ints]:
     """A lattice surface without handles and with enough vertices to choose from."""
     thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
     cell = rng.uniform(1.3, 1.6) * float(thinnest.min())
@@ -189,7 +187,7 @@ def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[
 
 def triangulate(
     solid: Solid, vertices: int, rng: np.random.Generator, *, uneven: float = 0.0
-) -> tuple[Array, Faces]:
+) -> tuple[Array, Ints]:
     """Return a mesh of the solid's surface with the given number of vertices: closed, manifold, genus 0.
 
     The lattice is turned, shifted and sized at random, so every call gives another triangulation. If it
@@ -207,7 +205,7 @@ def triangulate(
     return found
 
 
-def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Array, Faces]:
+def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Array, Ints]:
     waves, phases = 2.5 * rng.standard_normal((4, 3)), rng.uniform(0, 2 * np.pi, 4)
 
     def unevenness(points: Array) -> Array:
@@ -221,7 +219,7 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     def sizes(points: Array) -> Array:
         return factor * _sizes(length, longest_edge(solid, points), unevenness(points))
 
-    def begin(points: Array, faces: Faces, steps: int) -> Net:
+    def begin(points: Array, faces: Ints, steps: int) -> Net:
         size = sizes(points)
         net = make_net(points, project_all(solid, points, steps, BLUR * size), faces, 2 * vertices)
         net.size[: len(points)] = size
@@ -233,7 +231,7 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
     def count() -> int:
         return int((net.edge[: net.used[0]] >= 0).sum())
 
-    def sorted_edges() -> Index:
+    def sorted_edges() -> Ints:
         half, ratio = edge_ratios(net)
         return np.asarray(half[np.argsort(ratio, kind="stable")])
 

@@ -1,20 +1,23 @@
-"""Poses and proportions: smooth skinning weights at rest, then bones that grow and turn."""
+"""Poses and proportions: smooth skinning weights at rest, then bones that grow and turn; where limbs meet."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
 from fieldconv.datasets.creatures.skeleton import Array, Skeleton
-from fieldconv.datasets.creatures.solid import Faces, bone_distances, make_solid
+from fieldconv.datasets.creatures.solid import bone_distances, make_solid
+from fieldconv.geometry.damage.build_bridge import facing_pairs
 from fieldconv.geometry.mesh.halfedge import vertex_areas
+from fieldconv.geometry.mesh.topology import Ints
 
 Quaternion = Array
 
+MAX_EXAMINED = 1500  # vertices of a mesh that are compared to find where limbs are close
 
-def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
+
+def skin_weights(skeleton: Skeleton, rest: Array, faces: Ints) -> Array:
     """Return the share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
 
     From the root outwards, a vertex's share is divided between a bone and its child limbs according to their
@@ -46,7 +49,7 @@ def skin_weights(skeleton: Skeleton, rest: Array, faces: Faces) -> Array:
     return _spread(share, rest, faces, float(1.2 * girth) ** 2)
 
 
-def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:
+def _spread(values: Array, points: Array, faces: Ints, time: float) -> Array:
     """Return the weights after one implicit step of heat flow, which preserves row sums of 1."""
     count = len(points)
     rows, columns, weights = [], [], []
@@ -66,7 +69,7 @@ def _spread(values: Array, points: Array, faces: Faces, time: float) -> Array:
     return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
-def owners(skeleton: Skeleton, rest: Array) -> NDArray[np.int64]:
+def owners(skeleton: Skeleton, rest: Array) -> Ints:
     """Return the bone whose surface each point is on."""
     return np.asarray(bone_distances(make_solid(skeleton), rest).argmin(axis=1), np.int64)
 
@@ -184,3 +187,19 @@ def blend_motions(points: Array, weights: Array, rotation: Quaternion, shift: Ar
     real, dual = real / norm, dual / norm
     conjugate = real * np.array([1, -1, -1, -1])
     return np.asarray(_rotate(real, points) + 2 * _product(dual, conjugate)[:, 1:])
+
+
+def closest_approach(points: Array, faces: Ints, rest: Array) -> tuple[float, int, int]:
+    """Return the two nearest vertices that face each other and are far apart at rest, and their distance.
+
+    At most `MAX_EXAMINED` vertices are examined. The distance is infinite if there is no such pair.
+    """
+    some = np.linspace(0, len(points) - 1, min(MAX_EXAMINED, len(points))).astype(int)
+    scale = np.sqrt(vertex_areas(points, faces).sum())
+    a, b, gap = facing_pairs(points, faces, some, 0.6 * scale)
+    edge = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
+    far = np.linalg.norm(rest[a] - rest[b], axis=1) > max(0.25 * scale, 7 * edge)  # discs must not meet
+    if not far.any():
+        return np.inf, 0, 0
+    best = int(np.flatnonzero(far)[gap[far].argmin()])
+    return float(gap[best]), int(a[best]), int(b[best])

@@ -5,7 +5,7 @@ Axes: x forwards, y to the creature's left, z up. Angles are given in degrees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,28 +16,9 @@ Radius: TypeAlias = float | tuple[float, float]
 Limit: TypeAlias = float | tuple[float, float]
 
 PARTS: tuple[str, ...] = (
-    "head",
-    "neck",
-    "torso",
-    "tail",
-    "upper arm",
-    "lower arm",
-    "hand",
-    "thumb",
-    "finger",
-    "upper leg",
-    "lower leg",
-    "foot",
-    "wing",
-    "fin",
-    "tentacle",
-    "claw",
-    "ear",
-    "beak",
-    "trunk",
-    "shell",
-    "abdomen",
-)
+    "head", "neck", "torso", "tail", "upper arm", "lower arm", "hand", "thumb", "finger", "upper leg",
+    "lower leg", "foot", "wing", "fin", "tentacle", "claw", "ear", "beak", "trunk", "shell", "abdomen",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,7 +89,7 @@ class Skeleton:
         number = np.full(len(self) + 1, -1)
         number[kept] = np.arange(len(kept))
         bones = (self.bones[i] for i in kept)
-        return Skeleton([Bone(**{**vars(bone), "parent": int(number[bone.parent])}) for bone in bones])
+        return Skeleton([replace(bone, parent=int(number[bone.parent])) for bone in bones])
 
 
 def _pair_of_radii(value: Radius) -> tuple[float, float]:
@@ -204,8 +185,8 @@ class Sketch:
         assert parent is not None
         return parent
 
-    def mirror(self) -> None:
-        """Add the right-hand twin of every bone whose name ends in ``.l``."""
+    def skeleton(self) -> Skeleton:
+        """Return the skeleton, with a right-hand twin of every bone whose name ends in ``.l``."""
         for bone in list(self._bones.values()):
             twin = bone.name[:-1] + "r"
             if not bone.name.endswith(".l") or twin in self._bones:
@@ -214,15 +195,16 @@ class Sketch:
             parent = names[bone.parent]
             if parent.endswith(".l"):
                 parent = parent[:-1] + "r"
-            # A reflection reverses rotations about axes in its plane.
-            turns = tuple(((-ax, ay, -az), least, most) for (ax, ay, az), least, most in bone.turns)
-            self._bones[twin] = Bone(
-                twin, bone.part, names.index(parent), _flip(bone.head), _flip(bone.tail), bone.radii,
-                _flip(bone.thin), bone.swell, bone.blend, turns, bone.follows,
-            )  # fmt: skip
-
-    def skeleton(self) -> Skeleton:
-        self.mirror()
+            self._bones[twin] = replace(
+                bone,
+                name=twin,
+                parent=names.index(parent),
+                head=_flip(bone.head),
+                tail=_flip(bone.tail),
+                thin=_flip(bone.thin),
+                # A reflection reverses rotations about axes in its plane.
+                turns=tuple(((-ax, ay, -az), least, most) for (ax, ay, az), least, most in bone.turns),
+            )
         return Skeleton(list(self._bones.values()))
 
 

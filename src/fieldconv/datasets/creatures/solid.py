@@ -10,16 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from fieldconv._compiled import kernel
 from fieldconv.datasets.creatures.skeleton import Array, Skeleton
 from fieldconv.geometry.damage.lattice import cut_cells, joined
-
-Faces = NDArray[np.int64]
-Index = NDArray[np.int64]
+from fieldconv.geometry.mesh.topology import Ints, components, renumbered
 
 BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipped, as a whole
 
@@ -27,7 +22,7 @@ BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipp
 class Solid(NamedTuple):
     """The skeleton as plain arrays for compiled loops, one row per bone."""
 
-    parent: NDArray[np.int64]
+    parent: Ints
     head: Array
     frame: Array  # (B, 3, 3): along, wide, thin
     length: Array
@@ -145,8 +140,7 @@ def project_all(solid: Solid, points: Array, steps: int, reach: Array) -> Array:
     normals = np.empty_like(points)
     distance = np.empty(len(solid.parent))
     for i in range(len(points)):
-        nx, ny, nz = project(solid, points[i], distance, steps, reach[i])
-        normals[i, 0], normals[i, 1], normals[i, 2] = nx, ny, nz
+        normals[i, 0], normals[i, 1], normals[i, 2] = project(solid, points[i], distance, steps, reach[i])
     return normals
 
 
@@ -161,9 +155,19 @@ def bone_distances(solid: Solid, points: Array) -> Array:
 
 
 @kernel
-def _blocks_near_surface(
-    solid: Solid, origin: Array, turn: Array, cell: float, blocks: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _lattice_point(
+    origin: Array, turn: Array, cell: float, i: float, j: float, k: float
+) -> tuple[float, float, float]:
+    u, v, w = i * cell, j * cell, k * cell
+    return (
+        origin[0] + turn[0, 0] * u + turn[0, 1] * v + turn[0, 2] * w,
+        origin[1] + turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] * w,
+        origin[2] + turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] * w,
+    )
+
+
+@kernel
+def _blocks_near_surface(solid: Solid, origin: Array, turn: Array, cell: float, blocks: Ints) -> Ints:
     """Blocks the surface may cross: those whose middle is not much farther than half a diagonal."""
     side = BLOCK * cell
     reach = 1.5 * side * np.sqrt(3.0) / 2.0
@@ -173,10 +177,7 @@ def _blocks_near_surface(
     for i in range(blocks[0]):
         for j in range(blocks[1]):
             for k in range(blocks[2]):
-                u, v, w = (i + 0.5) * side, (j + 0.5) * side, (k + 0.5) * side
-                x = origin[0] + turn[0, 0] * u + turn[0, 1] * v + turn[0, 2] * w
-                y = origin[1] + turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] * w
-                z = origin[2] + turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] * w
+                x, y, z = _lattice_point(origin, turn, side, i + 0.5, j + 0.5, k + 0.5)
                 if abs(field(solid, x, y, z, distance)) < reach:
                     found[count, 0], found[count, 1], found[count, 2] = i, j, k
                     count += 1
@@ -189,9 +190,9 @@ def _tetrahedra_surface(
     origin: Array,
     turn: Array,
     cell: float,
-    blocks: NDArray[np.int64],
-    active: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], Array]:
+    blocks: Ints,
+    active: Ints,
+) -> tuple[Ints, Array]:
     """Surface triangles on the lattice, as `cut_cells` gives them."""
     n = BLOCK + 1
     ny, nz = blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1
@@ -206,18 +207,14 @@ def _tetrahedra_surface(
             for i in range(n):
                 for j in range(n):
                     for k in range(n):
-                        u = (i0 + i + 0.5 * centre) * cell
-                        v = (j0 + j + 0.5 * centre) * cell
-                        w = (k0 + k + 0.5 * centre) * cell
-                        x = origin[0] + turn[0, 0] * u + turn[0, 1] * v + turn[0, 2] * w
-                        y = origin[1] + turn[1, 0] * u + turn[1, 1] * v + turn[1, 2] * w
-                        z = origin[2] + turn[2, 0] * u + turn[2, 1] * v + turn[2, 2] * w
+                        h = 0.5 * centre
+                        x, y, z = _lattice_point(origin, turn, cell, i0 + i + h, j0 + j + h, k0 + k + h)
                         value[centre, i, j, k] = field(solid, x, y, z, distance)
         ends, height, count = cut_cells(value, i0, j0, k0, ny, nz, ends, height, count)
     return ends[:count], height[:count]
 
 
-def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tuple[Array, Faces]:
+def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tuple[Array, Ints]:
     """Return a mesh of {f = 0} on a lattice of the given cell size, turned and shifted.
 
     It is closed and manifold, and has slivers. Only the largest component is kept.
@@ -233,11 +230,6 @@ def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tup
 
     lattice, faces, _ = joined(edges, height, blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1)
     points = origin + cell * lattice @ turn.T
-    count = len(points)
-    graph = coo_array(
-        (np.ones(3 * len(faces), bool), (faces.ravel(), np.roll(faces, 1, 1).ravel())), (count,) * 2
-    )
-    component = connected_components(graph, directed=False)[1]
-    keep = component == np.bincount(component).argmax()
-    number = np.cumsum(keep) - 1
-    return points[keep], number[faces[keep[faces[:, 0]]]]
+    component = components(len(points), faces)
+    keep, faces = renumbered(faces[component[faces[:, 0]] == np.bincount(component).argmax()])
+    return points[keep], faces

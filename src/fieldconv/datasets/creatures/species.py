@@ -1,4 +1,4 @@
-"""The species: each function draws one skeleton in its rest pose."""
+"""The species: each function draws one skeleton in its rest pose, limbs on the left side only."""
 
 # A bone on one or two lines reads as a table:
 # fmt: off
@@ -6,19 +6,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
 
 import numpy as np
 
-from fieldconv.datasets.creatures.skeleton import Skeleton, Sketch
+from fieldconv.datasets.creatures.skeleton import Array, Skeleton, Sketch
+
+FORWARD, SIDE, UP = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
 
-def biped() -> Skeleton:
-    s = Sketch()
-    s.bone("pelvis", None, "torso", (0, 0, 0.93), (0, 0, 1.02), (0.15, 0.1), (0.13, 0.095), thin=(1, 0, 0))
-    s.bone("belly", "pelvis", "torso", (0, 0, 1.03), (0, 0, 1.2), (0.125, 0.09), (0.14, 0.1), thin=(1, 0, 0),
+def _directions(angle: float) -> tuple[Array, Array]:
+    """Return the horizontal unit vectors at an angle from the x axis, and at a right angle to its left."""
+    out = np.array([np.cos(angle), np.sin(angle), 0.0])
+    return out, np.array([-out[1], out[0], 0.0])
+
+
+def biped(s: Sketch) -> None:
+    s.bone("pelvis", None, "torso", (0, 0, 0.93), (0, 0, 1.02), (0.15, 0.1), (0.13, 0.095), thin=FORWARD)
+    s.bone("belly", "pelvis", "torso", (0, 0, 1.03), (0, 0, 1.2), (0.125, 0.09), (0.14, 0.1), thin=FORWARD,
            pitch=(-15, 25), yaw=15, roll=12, blend=0.08)
-    s.bone("chest", "belly", "torso", (0, 0, 1.22), (0, 0, 1.38), (0.145, 0.1), (0.16, 0.09), thin=(1, 0, 0),
+    s.bone("chest", "belly", "torso", (0, 0, 1.22), (0, 0, 1.38), (0.145, 0.1), (0.16, 0.09), thin=FORWARD,
            pitch=(-10, 15), yaw=15, roll=8, blend=0.08)
     s.bone("neck", "chest", "neck", (0, 0, 1.44), (0.015, 0, 1.57), 0.055, 0.05, pitch=15, yaw=20, roll=12)
     s.bone("head", "neck", "head", (0.03, 0, 1.62), (0.025, 0, 1.71), 0.085, 0.105, pitch=15, yaw=30, roll=12)
@@ -39,23 +46,20 @@ def biped() -> Skeleton:
            swell=0.15, pitch=(0, 75))
     s.bone("foot.l", "lowerleg.l", "foot", (-0.05, 0.12, 0.045), (0.15, 0.135, 0.035), (0.042, 0.04),
            (0.048, 0.03), pitch=(-20, 25), blend=0.05)
-    return s.skeleton()
 
 
-def quadruped() -> Skeleton:
-    s = Sketch()
-    side = (0, 1, 0)
-    s.bone("belly", None, "torso", (0.12, 0, 0.72), (-0.18, 0, 0.73), (0.15, 0.125), (0.12, 0.11), thin=side)
+def quadruped(s: Sketch) -> None:
+    s.bone("belly", None, "torso", (0.12, 0, 0.72), (-0.18, 0, 0.73), (0.15, 0.125), (0.12, 0.11), thin=SIDE)
     s.bone("chest", "belly", "torso", (0.16, 0, 0.72), (0.3, 0, 0.74), (0.165, 0.125), (0.15, 0.11),
-           thin=side, pitch=8, yaw=12, blend=0.1)
+           thin=SIDE, pitch=8, yaw=12, blend=0.1)
     s.bone("rump", "belly", "torso", (-0.22, 0, 0.73), (-0.34, 0, 0.74), (0.125, 0.115), (0.13, 0.11),
-           thin=side, pitch=8, yaw=12, blend=0.1)
-    s.bone("neck", "chest", "neck", (0.36, 0, 0.82), (0.53, 0, 1.04), (0.1, 0.08), 0.062, thin=side,
+           thin=SIDE, pitch=8, yaw=12, blend=0.1)
+    s.bone("neck", "chest", "neck", (0.36, 0, 0.82), (0.53, 0, 1.04), (0.1, 0.08), 0.062, thin=SIDE,
            pitch=(-20, 40), yaw=25)
     s.bone("head", "neck", "head", (0.56, 0, 1.08), (0.66, 0, 1.05), 0.078, 0.062, pitch=20, yaw=25, roll=15)
     s.bone("snout", "head", "head", (0.68, 0, 1.03), (0.83, 0, 0.97), 0.05, 0.04)
     s.bone("ear.l", "head", "ear", (0.53, 0.045, 1.13), (0.5, 0.075, 1.25), (0.034, 0.02), (0.014, 0.014),
-           thin=(1, 0, 0), roll=15)
+           thin=FORWARD, roll=15)
     s.bone("frontleg.l", "chest", "upper leg", (0.28, 0.085, 0.66), (0.25, 0.095, 0.4), 0.07, 0.043,
            pitch=(-35, 35), roll=(0, 12), blend=0.05)
     s.bone("frontshin.l", "frontleg.l", "lower leg", (0.25, 0.095, 0.4), (0.27, 0.1, 0.06), 0.04, 0.028,
@@ -70,22 +74,19 @@ def quadruped() -> Skeleton:
            pitch=(-15, 30))
     s.chain("tail", "rump", "tail", [(-0.4, 0, 0.78), (-0.57, 0, 0.8), (-0.68, 0, 0.72), (-0.76, 0, 0.6)],
             [0.038, 0.034, 0.03, 0.022], pitch=18, yaw=28)
-    return s.skeleton()
 
 
-def giraffe() -> Skeleton:
-    s = Sketch()
-    side = (0, 1, 0)
-    s.bone("chest", None, "torso", (0.06, 0, 0.88), (0.18, 0, 0.93), (0.15, 0.11), (0.14, 0.1), thin=side)
+def giraffe(s: Sketch) -> None:
+    s.bone("chest", None, "torso", (0.06, 0, 0.88), (0.18, 0, 0.93), (0.15, 0.11), (0.14, 0.1), thin=SIDE)
     s.bone("rump", "chest", "torso", (0.04, 0, 0.87), (-0.2, 0, 0.78), (0.14, 0.11), (0.115, 0.095),
-           thin=side, pitch=6, yaw=10, blend=0.1)
+           thin=SIDE, pitch=6, yaw=10, blend=0.1)
     s.chain("neck", "chest", "neck", [(0.22, 0, 1.0), (0.32, 0, 1.2), (0.4, 0, 1.4), (0.47, 0, 1.6)],
             [0.085, 0.062, 0.052, 0.046], pitch=14, yaw=12)
     s.bone("head", "neck3", "head", (0.485, 0, 1.635), (0.56, 0, 1.63), 0.062, 0.052, pitch=20, yaw=25)
     s.bone("snout", "head", "head", (0.575, 0, 1.62), (0.71, 0, 1.56), 0.042, 0.036)
     s.bone("horn.l", "head", "head", (0.475, 0.03, 1.68), (0.455, 0.04, 1.8), 0.018, 0.021, blend=0.01)
     s.bone("ear.l", "head", "ear", (0.455, 0.045, 1.66), (0.42, 0.13, 1.69), (0.026, 0.017), (0.013, 0.013),
-           thin=(1, 0, 0), roll=15)
+           thin=FORWARD, roll=15)
     s.bone("frontleg.l", "chest", "upper leg", (0.16, 0.075, 0.86), (0.15, 0.09, 0.45), 0.058, 0.036,
            pitch=(-28, 28), roll=(0, 12), blend=0.05)
     s.bone("frontshin.l", "frontleg.l", "lower leg", (0.15, 0.09, 0.45), (0.15, 0.09, 0.055), 0.035, 0.026,
@@ -100,14 +101,11 @@ def giraffe() -> Skeleton:
            pitch=15)
     s.chain("tail", "rump", "tail", [(-0.26, 0, 0.82), (-0.36, 0, 0.74), (-0.39, 0, 0.6), (-0.4, 0, 0.52)],
             [0.022, 0.018, 0.02, 0.028], pitch=15, yaw=20)
-    return s.skeleton()
 
 
-def elephant() -> Skeleton:
-    s = Sketch()
-    side = (0, 1, 0)
-    s.bone("chest", None, "torso", (0.05, 0, 0.72), (0.28, 0, 0.78), (0.25, 0.22), (0.22, 0.19), thin=side)
-    s.bone("rump", "chest", "torso", (0.0, 0, 0.72), (-0.28, 0, 0.7), (0.25, 0.22), (0.22, 0.18), thin=side,
+def elephant(s: Sketch) -> None:
+    s.bone("chest", None, "torso", (0.05, 0, 0.72), (0.28, 0, 0.78), (0.25, 0.22), (0.22, 0.19), thin=SIDE)
+    s.bone("rump", "chest", "torso", (0.0, 0, 0.72), (-0.28, 0, 0.7), (0.25, 0.22), (0.22, 0.18), thin=SIDE,
            pitch=5, yaw=8, blend=0.12)
     s.bone("head", "chest", "head", (0.48, 0, 0.92), (0.56, 0, 0.9), 0.16, 0.14, pitch=15, yaw=20, blend=0.1)
     s.bone("ear.l", "head", "ear", (0.46, 0.14, 0.93), (0.36, 0.38, 0.88), (0.09, 0.03), (0.18, 0.026),
@@ -125,16 +123,13 @@ def elephant() -> Skeleton:
                0.08, 0.082, pitch=10, blend=0.03)
     s.chain("tail", "rump", "tail", [(-0.42, 0, 0.78), (-0.56, 0, 0.68), (-0.58, 0, 0.52), (-0.58, 0, 0.42)],
             [0.028, 0.022, 0.022, 0.032], pitch=18, yaw=22)
-    return s.skeleton()
 
 
-def lizard() -> Skeleton:
-    s = Sketch()
-    up = (0, 0, 1)
-    s.bone("belly", None, "torso", (0.15, 0, 0.16), (-0.1, 0, 0.16), (0.12, 0.09), (0.125, 0.09), thin=up)
+def lizard(s: Sketch) -> None:
+    s.bone("belly", None, "torso", (0.15, 0, 0.16), (-0.1, 0, 0.16), (0.12, 0.09), (0.125, 0.09), thin=UP)
     s.bone("chest", "belly", "torso", (0.18, 0, 0.16), (0.34, 0, 0.17), (0.115, 0.085), (0.09, 0.075),
-           thin=up, yaw=22, pitch=6, blend=0.08)
-    s.bone("hips", "belly", "torso", (-0.13, 0, 0.16), (-0.3, 0, 0.16), (0.115, 0.085), (0.08, 0.07), thin=up,
+           thin=UP, yaw=22, pitch=6, blend=0.08)
+    s.bone("hips", "belly", "torso", (-0.13, 0, 0.16), (-0.3, 0, 0.16), (0.115, 0.085), (0.08, 0.07), thin=UP,
            yaw=22, pitch=6, blend=0.08)
     s.bone("neck", "chest", "neck", (0.38, 0, 0.18), (0.5, 0, 0.21), 0.07, 0.062, pitch=(-25, 10), yaw=20)
     s.bone("head", "neck", "head", (0.55, 0, 0.22), (0.63, 0, 0.215), (0.095, 0.07), (0.085, 0.058), yaw=20,
@@ -154,15 +149,13 @@ def lizard() -> Skeleton:
             toe = (wrist[0] + 0.05 + dx * 0.9, 0.39 + dy * 0.9, 0.025)
             s.bone(f"{name}toe{i}.l", f"{name}foot.l", "foot", (wrist[0] + 0.05, 0.39, 0.03), toe, 0.022,
                    0.017, blend=0.015)
-    return s.skeleton()
 
 
-def turtle() -> Skeleton:
-    s = Sketch()
+def turtle(s: Sketch) -> None:
     s.bone("shell", None, "shell", (0.14, 0, 0.3), (-0.16, 0, 0.29), (0.33, 0.17), (0.31, 0.15),
-           thin=(0, 0, 1))
+           thin=UP)
     s.bone("rim", "shell", "shell", (0.12, 0, 0.22), (-0.18, 0, 0.22), (0.37, 0.05), (0.35, 0.045),
-           thin=(0, 0, 1), blend=0.06)
+           thin=UP, blend=0.06)
     s.bone("neck", "shell", "neck", (0.34, 0, 0.25), (0.6, 0, 0.3), 0.072, 0.06, pitch=(-30, 15), yaw=30,
            blend=0.05)
     s.bone("head", "neck", "head", (0.65, 0, 0.32), (0.74, 0, 0.31), 0.085, 0.065, pitch=20, yaw=20)
@@ -176,11 +169,9 @@ def turtle() -> Skeleton:
     s.bone("hindflipper.l", "hindleg.l", "fin", (-0.52, 0.34, 0.17), (-0.64, 0.4, 0.15), (0.075, 0.03),
            (0.04, 0.022), yaw=20, roll=15)
     s.bone("tail", "shell", "tail", (-0.34, 0, 0.2), (-0.58, 0, 0.16), 0.055, 0.022, yaw=30, pitch=10)
-    return s.skeleton()
 
 
-def snake() -> Skeleton:
-    s = Sketch()
+def snake(s: Sketch) -> None:
     points = [(0.1 - 0.2 * i, 0, 0) for i in range(15)]
     radii = [0.062, 0.066, 0.072, 0.078, 0.083, 0.086, 0.086, 0.085, 0.082, 0.078, 0.07, 0.06, 0.048, 0.035,
              0.02]
@@ -191,24 +182,21 @@ def snake() -> Skeleton:
     s.bone("head", "neck", "head", (0.52, 0, 0.03), (0.6, 0, 0.03), (0.1, 0.065), (0.085, 0.055), yaw=20,
            pitch=15)
     s.bone("snout", "head", "head", (0.62, 0, 0.025), (0.7, 0, 0.015), (0.07, 0.045), (0.05, 0.035))
-    return s.skeleton()
 
 
-def bird() -> Skeleton:
-    s = Sketch()
+def bird(s: Sketch) -> None:
     s.bone("body", None, "torso", (0.12, 0, 0.56), (-0.16, 0, 0.5), 0.15, 0.105, swell=0.05)
     s.bone("neck", "body", "neck", (0.2, 0, 0.66), (0.28, 0, 0.8), 0.095, 0.07, pitch=(-20, 25), yaw=20,
            blend=0.08)
     s.bone("head", "neck", "head", (0.3, 0, 0.87), (0.35, 0, 0.87), 0.092, 0.08, pitch=20, yaw=35, roll=20)
     s.bone("beak", "head", "beak", (0.42, 0, 0.86), (0.56, 0, 0.83), 0.04, 0.018, blend=0.02)
-    up = (0, 0, 1)
     s.bone("upperwing.l", "body", "wing", (0.04, 0.09, 0.61), (0.0, 0.34, 0.67), (0.13, 0.036),
-           (0.145, 0.028), thin=up, roll=(-50, 45), yaw=15, pitch=10)
+           (0.145, 0.028), thin=UP, roll=(-50, 45), yaw=15, pitch=10)
     s.bone("midwing.l", "upperwing.l", "wing", (0.0, 0.36, 0.67), (-0.04, 0.6, 0.68), (0.145, 0.028),
-           (0.12, 0.024), thin=up, roll=(-35, 25), yaw=(-5, 20))
+           (0.12, 0.024), thin=UP, roll=(-35, 25), yaw=(-5, 20))
     s.bone("wingtip.l", "midwing.l", "wing", (-0.05, 0.62, 0.68), (-0.18, 0.86, 0.67), (0.12, 0.024),
-           (0.03, 0.02), thin=up, roll=(-25, 20), yaw=(-5, 25))
-    s.bone("tail", "body", "tail", (-0.26, 0, 0.48), (-0.52, 0, 0.44), (0.075, 0.036), (0.15, 0.024), thin=up,
+           (0.03, 0.02), thin=UP, roll=(-25, 20), yaw=(-5, 25))
+    s.bone("tail", "body", "tail", (-0.26, 0, 0.48), (-0.52, 0, 0.44), (0.075, 0.036), (0.15, 0.024), thin=UP,
            pitch=25, yaw=15, roll=15)
     s.bone("upperleg.l", "body", "upper leg", (0.0, 0.075, 0.47), (0.03, 0.085, 0.28), 0.055, 0.034,
            pitch=(-35, 30), roll=(-3, 15))
@@ -219,98 +207,82 @@ def bird() -> Skeleton:
     s.bone("outertoe.l", "foot.l", "foot", (0.0, 0.09, 0.03), (0.09, 0.17, 0.022), 0.022, 0.018)
     s.bone("innertoe.l", "foot.l", "foot", (0.0, 0.09, 0.03), (0.11, 0.04, 0.022), 0.022, 0.018)
     s.bone("backtoe.l", "foot.l", "foot", (-0.01, 0.09, 0.03), (-0.1, 0.09, 0.022), 0.024, 0.018)
-    return s.skeleton()
 
 
-def fish() -> Skeleton:
-    s = Sketch()
-    side = (0, 1, 0)
-    s.bone("body", None, "torso", (0.22, 0, 0), (-0.06, 0, 0), (0.23, 0.115), (0.21, 0.1), thin=side,
+def fish(s: Sketch) -> None:
+    s.bone("body", None, "torso", (0.22, 0, 0), (-0.06, 0, 0), (0.23, 0.115), (0.21, 0.1), thin=SIDE,
            swell=0.06)
-    s.bone("head", "body", "head", (0.3, 0, -0.01), (0.5, 0, -0.03), (0.2, 0.11), (0.09, 0.06), thin=side,
+    s.bone("head", "body", "head", (0.3, 0, -0.01), (0.5, 0, -0.03), (0.2, 0.11), (0.09, 0.06), thin=SIDE,
            yaw=8, blend=0.1)
     s.bone("mouth", "head", "head", (0.5, 0, -0.04), (0.58, 0, -0.05), (0.05, 0.045), (0.045, 0.04),
-           thin=side)
+           thin=SIDE)
     s.bone("eye.l", "head", "head", (0.42, 0.07, 0.03), (0.425, 0.075, 0.03), 0.034, 0.034, blend=0.01)
-    s.bone("rear", "body", "torso", (-0.1, 0, 0), (-0.32, 0, 0), (0.19, 0.09), (0.105, 0.055), thin=side,
+    s.bone("rear", "body", "torso", (-0.1, 0, 0), (-0.32, 0, 0), (0.19, 0.09), (0.105, 0.055), thin=SIDE,
            yaw=22, blend=0.1)
-    s.bone("stalk", "rear", "tail", (-0.34, 0, 0), (-0.52, 0, 0), (0.09, 0.05), (0.058, 0.036), thin=side,
+    s.bone("stalk", "rear", "tail", (-0.34, 0, 0), (-0.52, 0, 0), (0.09, 0.05), (0.058, 0.036), thin=SIDE,
            yaw=26, follows=True)
-    s.bone("tailfin", "stalk", "tail", (-0.54, 0, 0), (-0.64, 0, 0), (0.07, 0.032), (0.09, 0.028), thin=side,
+    s.bone("tailfin", "stalk", "tail", (-0.54, 0, 0), (-0.64, 0, 0), (0.07, 0.032), (0.09, 0.028), thin=SIDE,
            yaw=26, follows=True)
     s.bone("upperlobe", "tailfin", "tail", (-0.62, 0, 0.04), (-0.84, 0, 0.25), (0.085, 0.026), (0.03, 0.022),
-           thin=side, yaw=12)
+           thin=SIDE, yaw=12)
     s.bone("lowerlobe", "tailfin", "tail", (-0.62, 0, -0.04), (-0.84, 0, -0.25), (0.085, 0.026),
-           (0.03, 0.022), thin=side, yaw=12)
-    s.bone("dorsal", "body", "fin", (0.16, 0, 0.21), (-0.1, 0, 0.33), (0.11, 0.03), (0.05, 0.022), thin=side,
+           (0.03, 0.022), thin=SIDE, yaw=12)
+    s.bone("dorsal", "body", "fin", (0.16, 0, 0.21), (-0.1, 0, 0.33), (0.11, 0.03), (0.05, 0.022), thin=SIDE,
            roll=15)
     s.bone("anal", "rear", "fin", (-0.16, 0, -0.15), (-0.3, 0, -0.27), (0.06, 0.026), (0.03, 0.022),
-           thin=side, roll=15)
+           thin=SIDE, roll=15)
     s.bone("pectoral.l", "body", "fin", (0.2, 0.085, -0.07), (0.02, 0.3, -0.17), (0.055, 0.026),
            (0.085, 0.022), thin=(0.3, -0.2, 1), roll=30, yaw=25)
-    return s.skeleton()
 
 
-def dolphin() -> Skeleton:
-    s = Sketch()
+def dolphin(s: Sketch) -> None:
     s.bone("body", None, "torso", (0.15, 0, 0), (-0.1, 0, 0), 0.165, 0.16, swell=0.02)
     s.bone("head", "body", "head", (0.28, 0, 0), (0.44, 0, 0.01), 0.15, 0.11, pitch=12, yaw=12, blend=0.1)
     s.bone("snout", "head", "beak", (0.5, 0, -0.035), (0.72, 0, -0.05), (0.055, 0.042), (0.032, 0.026))
     s.bone("rear", "body", "torso", (-0.15, 0, 0), (-0.36, 0, 0.0), 0.15, 0.105, pitch=18, yaw=10, blend=0.1)
     s.chain("stalk", "rear", "tail", [(-0.38, 0, 0), (-0.54, 0, 0), (-0.7, 0, 0)],
-            [(0.098, 0.09), (0.066, 0.052), (0.042, 0.034)], thin=(0, 1, 0), pitch=22, yaw=10)
+            [(0.098, 0.09), (0.066, 0.052), (0.042, 0.034)], thin=SIDE, pitch=22, yaw=10)
     s.bone("fluke.l", "stalk2", "fin", (-0.71, 0.01, 0), (-0.86, 0.26, 0), (0.07, 0.028), (0.025, 0.02),
-           thin=(0, 0, 1), swell=0.15, roll=15, pitch=15)
+           thin=UP, swell=0.15, roll=15, pitch=15)
     s.bone("dorsal", "body", "fin", (0.03, 0, 0.15), (-0.15, 0, 0.33), (0.085, 0.03), (0.025, 0.021),
-           thin=(0, 1, 0), roll=10)
+           thin=SIDE, roll=10)
     s.bone("flipper.l", "body", "fin", (0.22, 0.1, -0.07), (0.03, 0.37, -0.2), (0.068, 0.032), (0.026, 0.021),
            thin=(0.3, -0.3, 1), swell=0.1, roll=30, yaw=20)
-    return s.skeleton()
 
 
-def octopus() -> Skeleton:
-    s = Sketch()
+def octopus(s: Sketch) -> None:
     s.bone("head", None, "head", (0, 0, 0.36), (0, 0, 0.42), 0.15, 0.15)
     s.bone("mantle", "head", "head", (-0.03, 0, 0.5), (-0.14, 0, 0.74), 0.17, 0.2, pitch=25, roll=20,
            blend=0.1)
     s.bone("eye.l", "head", "head", (0.1, 0.11, 0.42), (0.115, 0.125, 0.425), 0.05, 0.045, blend=0.02)
     s.bone("skirt", "head", "head", (0.01, 0, 0.21), (-0.01, 0, 0.21), (0.2, 0.09), (0.2, 0.09), blend=0.12)
     for i in range(8):
-        angle = np.pi / 8 + i * np.pi / 4
-        out = np.array([np.cos(angle), np.sin(angle), 0.0])
+        out, across = _directions(np.pi / 8 + i * np.pi / 4)
         reach = [(0.17, 0.2), (0.32, 0.15), (0.48, 0.1), (0.65, 0.07), (0.82, 0.06), (0.98, 0.06)]
-        across = np.array([-out[1], out[0], 0.0])
         points = [r * out + (0, 0, z) for r, z in reach]
         s.chain(f"tentacle{'abcdefgh'[i]}", "skirt", "tentacle", points,
                 [0.058, 0.053, 0.047, 0.04, 0.032, 0.022], hinge=(across, -24, 16), yaw=26)
-    return s.skeleton()
 
 
-def starfish() -> Skeleton:
-    s = Sketch()
-    s.bone("disc", None, "torso", (0.01, 0, 0), (-0.01, 0, 0), (0.2, 0.11), (0.2, 0.11), thin=(0, 0, 1))
+def starfish(s: Sketch) -> None:
+    s.bone("disc", None, "torso", (0.01, 0, 0), (-0.01, 0, 0), (0.2, 0.11), (0.2, 0.11), thin=UP)
     for i in range(5):
-        angle = 2 * np.pi * i / 5
-        out = np.array([np.cos(angle), np.sin(angle), 0.0])
-        across = np.array([-out[1], out[0], 0.0])
+        out, across = _directions(2 * np.pi * i / 5)
         s.chain(f"arm{'abcde'[i]}", "disc", "tentacle", [r * out for r in (0.16, 0.36, 0.56, 0.74, 0.9)],
-                [(0.13, 0.085), (0.105, 0.07), (0.082, 0.056), (0.058, 0.042), (0.03, 0.026)], thin=(0, 0, 1),
+                [(0.13, 0.085), (0.105, 0.07), (0.082, 0.056), (0.058, 0.042), (0.03, 0.026)], thin=UP,
                 hinge=(across, -18, 18), yaw=18, blend=0.07)
-    return s.skeleton()
 
 
-def spider() -> Skeleton:
-    s = Sketch()
+def spider(s: Sketch) -> None:
     s.bone("thorax", None, "torso", (0.13, 0, 0.3), (-0.12, 0, 0.3), (0.11, 0.08), (0.115, 0.08),
-           thin=(0, 0, 1))
+           thin=UP)
     s.bone("head", "thorax", "head", (0.22, 0, 0.31), (0.27, 0, 0.31), 0.07, 0.065, blend=0.04)
     s.bone("waist", "thorax", "torso", (-0.15, 0, 0.31), (-0.28, 0, 0.34), 0.05, 0.05, blend=0.04)
     s.bone("abdomen", "waist", "abdomen", (-0.38, 0, 0.36), (-0.53, 0, 0.38), (0.16, 0.14), (0.15, 0.13),
-           thin=(0, 0, 1), pitch=(-15, 20), yaw=20, blend=0.06)
+           thin=UP, pitch=(-15, 20), yaw=20, blend=0.06)
     s.bone("fang.l", "head", "claw", (0.3, 0.045, 0.28), (0.37, 0.055, 0.19), 0.032, 0.021, pitch=(-20, 15))
     for i, angle in enumerate(np.radians([38, 70, 102, 128])):
-        out = np.array([np.cos(angle), np.sin(angle), 0.0])
-        across = (-out[1], out[0], 0)
+        out, across = _directions(angle)
         reach = 1.0 if i in (0, 3) else 0.88
         hip = np.array([0.17 - 0.09 * i, 0.075, 0.29])
         knee, ankle, tip = (
@@ -322,25 +294,21 @@ def spider() -> Skeleton:
         s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.034, 0.029,
                hinge=(across, -28, 22))
         s.bone(f"tarsus{name}.l", f"tibia{name}.l", "foot", ankle, tip, 0.028, 0.02, hinge=(across, -25, 25))
-    return s.skeleton()
 
 
-def scorpion() -> Skeleton:
-    s = Sketch()
-    up = (0, 0, 1)
-    s.bone("thorax", None, "torso", (0.16, 0, 0.16), (-0.05, 0, 0.16), (0.11, 0.07), (0.13, 0.08), thin=up)
-    s.bone("head", "thorax", "head", (0.2, 0, 0.16), (0.27, 0, 0.155), (0.1, 0.062), (0.085, 0.05), thin=up,
+def scorpion(s: Sketch) -> None:
+    s.bone("thorax", None, "torso", (0.16, 0, 0.16), (-0.05, 0, 0.16), (0.11, 0.07), (0.13, 0.08), thin=UP)
+    s.bone("head", "thorax", "head", (0.2, 0, 0.16), (0.27, 0, 0.155), (0.1, 0.062), (0.085, 0.05), thin=UP,
            blend=0.04)
     s.bone("abdomen", "thorax", "abdomen", (-0.1, 0, 0.16), (-0.32, 0, 0.16), (0.13, 0.08), (0.08, 0.06),
-           thin=up, yaw=12, pitch=8, blend=0.06)
+           thin=UP, yaw=12, pitch=8, blend=0.06)
     s.chain("tail", "abdomen", "tail",
             [(-0.38, 0, 0.17), (-0.54, 0, 0.24), (-0.64, 0, 0.38), (-0.63, 0, 0.54), (-0.53, 0, 0.66),
              (-0.38, 0, 0.7)],
             [0.055, 0.05, 0.048, 0.046, 0.044, 0.05], pitch=(-14, 14), yaw=12, blend=0.02)
     s.bone("sting", "tail5", "claw", (-0.34, 0, 0.69), (-0.22, 0, 0.6), 0.048, 0.018, pitch=15)
     for i, angle in enumerate(np.radians([55, 80, 105, 132])):
-        out = np.array([np.cos(angle), np.sin(angle), 0.0])
-        across = (-out[1], out[0], 0)
+        out, across = _directions(angle)
         hip = np.array([0.13 - 0.085 * i, 0.085, 0.15])
         reach = 0.9 + 0.06 * i
         knee, tip = (hip + reach * r * out + (0, 0, z) for r, z in ((0.22, 0.08), (0.48, -0.13)))
@@ -354,25 +322,21 @@ def scorpion() -> Skeleton:
     s.bone("lowerarm.l", "upperarm.l", "lower arm", (0.38, 0.27, 0.19), (0.58, 0.3, 0.17), 0.036, 0.04,
            yaw=(-25, 25))
     s.bone("claw.l", "lowerarm.l", "claw", (0.62, 0.3, 0.17), (0.74, 0.28, 0.17), (0.075, 0.05),
-           (0.07, 0.045), thin=up, yaw=15, blend=0.03)
+           (0.07, 0.045), thin=UP, yaw=15, blend=0.03)
     s.bone("outerpincer.l", "claw.l", "claw", (0.76, 0.325, 0.17), (0.95, 0.29, 0.17), 0.035, 0.018,
            yaw=(-5, 15), blend=0.02)
     s.bone("innerpincer.l", "claw.l", "claw", (0.76, 0.235, 0.17), (0.93, 0.19, 0.17), 0.033, 0.018,
            yaw=(-20, 5), blend=0.02)
-    return s.skeleton()
 
 
-def crab() -> Skeleton:
-    s = Sketch()
-    up = (0, 0, 1)
-    s.bone("shell", None, "shell", (0, 0.14, 0.26), (0, -0.14, 0.26), (0.21, 0.115), (0.21, 0.115), thin=up)
+def crab(s: Sketch) -> None:
+    s.bone("shell", None, "shell", (0, 0.14, 0.26), (0, -0.14, 0.26), (0.21, 0.115), (0.21, 0.115), thin=UP)
     s.bone("eyestalk.l", "shell", "head", (0.17, 0.07, 0.31), (0.21, 0.08, 0.4), 0.028, 0.024, blend=0.02,
            pitch=20)
     s.bone("eye.l", "eyestalk.l", "head", (0.213, 0.081, 0.41), (0.215, 0.081, 0.415), 0.036, 0.036,
            blend=0.01)
     for i, angle in enumerate(np.radians([72, 94, 116, 138])):
-        out = np.array([np.cos(angle), np.sin(angle), 0.0])
-        across = (-out[1], out[0], 0)
+        out, across = _directions(angle)
         hip = np.array([0.1 - 0.095 * i, 0.24 - 0.03 * i * (i > 1), 0.22])
         knee, ankle, tip = (hip + r * out + (0, 0, z) for r, z in ((0.26, 0.12), (0.44, -0.04), (0.54, -0.2)))
         name = "abcd"[i]
@@ -386,44 +350,48 @@ def crab() -> Skeleton:
     s.bone("lowerarm.l", "upperarm.l", "lower arm", (0.34, 0.36, 0.27), (0.48, 0.33, 0.26), 0.044, 0.05,
            yaw=(-15, 30), roll=15)
     s.bone("claw.l", "lowerarm.l", "claw", (0.53, 0.31, 0.26), (0.62, 0.26, 0.27), (0.095, 0.06),
-           (0.09, 0.055), thin=up, yaw=20, blend=0.03)
+           (0.09, 0.055), thin=UP, yaw=20, blend=0.03)
     s.bone("outerpincer.l", "claw.l", "claw", (0.665, 0.29, 0.27), (0.85, 0.2, 0.27), 0.044, 0.02,
            yaw=(-5, 15), blend=0.02)
     s.bone("innerpincer.l", "claw.l", "claw", (0.625, 0.185, 0.27), (0.75, 0.08, 0.27), 0.038, 0.019,
            yaw=(-20, 5), blend=0.02)
-    return s.skeleton()
 
 
-def hand() -> Skeleton:
-    s = Sketch()
-    up = (0, 0, 1)
-    s.bone("palm", None, "hand", (-0.05, 0, 0), (0.2, 0, 0), (0.17, 0.075), (0.225, 0.065), thin=up)
-    s.bone("wrist", "palm", "lower arm", (-0.22, 0, 0), (-0.7, 0, 0), (0.125, 0.09), (0.15, 0.12), thin=up,
+def hand(s: Sketch) -> None:
+    s.bone("palm", None, "hand", (-0.05, 0, 0), (0.2, 0, 0), (0.17, 0.075), (0.225, 0.065), thin=UP)
+    s.bone("wrist", "palm", "lower arm", (-0.22, 0, 0), (-0.7, 0, 0), (0.125, 0.09), (0.15, 0.12), thin=UP,
            pitch=35, yaw=18, blend=0.09)
     fingers = (("index", 0.18, 11, 0.54, 0.048), ("middle", 0.062, 3, 0.6, 0.05),
                ("ring", -0.055, -5, 0.56, 0.048), ("little", -0.165, -14, 0.45, 0.042))
     for name, y, splay, length, radius in fingers:
-        out = np.array([np.cos(np.radians(splay)), np.sin(np.radians(splay)), 0.0])
+        out, _ = _directions(np.radians(splay))
         base = np.array([0.27 - 1.8 * (y - 0.06) ** 2, y, 0.0])
         points = [base + length * r * out for r in (0.0, 0.45, 0.75, 1.0)]
         for i in range(3):
-            bend: dict[str, Any] = {"pitch": (-12, 60) if i == 0 else (0, 65)}
-            if i == 0:
-                bend["yaw"] = 7
             s.bone(f"{name}{i + 1}", f"{name}{i}" if i else "palm", "finger", points[i], points[i + 1],
-                   radius * (1 - 0.09 * i), radius * (0.91 - 0.09 * i), blend=0.045 if i == 0 else 0.02,
-                   **bend)
+                   radius * (1 - 0.09 * i), radius * (0.91 - 0.09 * i), blend=0.02 if i else 0.045,
+                   pitch=(0, 65) if i else (-12, 60), yaw=0 if i else 7)
     s.bone("thumb1", "palm", "thumb", (0.0, 0.14, -0.02), (0.14, 0.3, -0.05), 0.085, 0.062,
            hinge=((0.6, 0.3, -0.4), -25, 20), yaw=12, blend=0.06)
     s.bone("thumb2", "thumb1", "thumb", (0.14, 0.3, -0.05), (0.28, 0.39, -0.06), 0.06, 0.053,
            hinge=((0.5, -0.5, -0.4), 0, 35))
     s.bone("thumb3", "thumb2", "thumb", (0.28, 0.39, -0.06), (0.39, 0.44, -0.06), 0.053, 0.046,
            hinge=((0.5, -0.5, -0.4), 0, 45))
-    return s.skeleton()
 
 
-SKELETONS: dict[str, Callable[[], Skeleton]] = {
+_DRAWINGS: dict[str, Callable[[Sketch], None]] = {
     function.__name__: function
     for function in (biped, quadruped, giraffe, elephant, lizard, turtle, snake, bird, fish, dolphin, octopus,
                      starfish, spider, scorpion, crab, hand)
 }
+SPECIES: tuple[str, ...] = tuple(_DRAWINGS)
+
+
+@cache
+def skeleton_of(species: str) -> Skeleton:
+    """Return the skeleton of a species; raise ValueError if there is none of that name."""
+    if species not in SPECIES:
+        raise ValueError(f"Unknown species {species!r}: choose one of {', '.join(SPECIES)}.")
+    sketch = Sketch()
+    _DRAWINGS[species](sketch)
+    return sketch.skeleton()

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv.datasets.creatures.difficulty import (
     DIFFICULTIES,
     Difficulty,
@@ -30,13 +31,12 @@ from fieldconv.datasets.creatures.pose import (
     owners,
     skin_weights,
 )
-from fieldconv.datasets.creatures.skeleton import PARTS, Array, Skeleton
+from fieldconv.datasets.creatures.skeleton import PARTS, Skeleton
 from fieldconv.datasets.creatures.solid import make_solid, project_all
 from fieldconv.datasets.creatures.species import SPECIES, skeleton_of
 from fieldconv.geometry.damage.build_bridge import bridged
 from fieldconv.geometry.mesh.halfedge import flip_slivers
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Ints
 
 __all__ = [
     "DIFFICULTIES",
@@ -65,7 +65,7 @@ class CreatureSample:
     mesh: Mesh
     species: int
     labels: Ints
-    rest: Array
+    rest: Floats
 
 
 def check_vertices(vertices: int) -> None:
@@ -120,12 +120,12 @@ def make_creature(
 
 def _pose(
     skeleton: Skeleton,
-    rest: Array,
+    rest: Floats,
     faces: Ints,
     rng: np.random.Generator,
     level: Difficulty,
     strength: float,
-) -> tuple[Array, tuple[float, int, int]]:
+) -> tuple[Floats, tuple[float, int, int]]:
     """Posed points and, if limbs are to be fused, the distance and the vertices of the contact."""
     contact = (np.inf, 0, 0)
     if not level.build and not strength:
@@ -178,7 +178,7 @@ def correspondence(sample: CreatureSample, template: CreatureSample) -> Ints:
     joined = joined @ joined > 0  # neighbours, and bones on the same parent
     solid = make_solid(skeleton)
 
-    def describe(rest: Array) -> tuple[Ints, Array]:
+    def describe(rest: Floats) -> tuple[Ints, Floats]:
         return owners(skeleton, rest), project_all(solid, rest.copy(), 0, np.full(len(rest), 1e-3))
 
     bone, normal = describe(sample.rest)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fieldconv.datasets.creatures.skeleton import Array, Skeleton
+from fieldconv._arrays import Bools, Floats
+from fieldconv.datasets.creatures.skeleton import Skeleton
 from fieldconv.geometry.damage import damage
 from fieldconv.geometry.damage.lattice import random_turn
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -68,7 +68,7 @@ def named(difficulty: str | Difficulty) -> Difficulty:
     return DIFFICULTIES[difficulty]
 
 
-def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> NDArray[np.bool_]:
+def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> Bools:
     """Return limbs to leave out: subtrees that can move and are not most of the body."""
     size = skeleton.length * skeleton.radii.mean(axis=1)
     removed = np.zeros(len(skeleton), bool)
@@ -85,7 +85,7 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
     return removed
 
 
-def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Array]:
+def spoil(mesh: Mesh, rest: Floats, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Floats]:
     """Return a damaged copy of a posed mesh, and the rest positions of the vertices that are left."""
     if difficulty.holes:
         done = damage.holes(mesh, rng, difficulty.holes, pieces=1.0)
@@ -98,7 +98,7 @@ def spoil(mesh: Mesh, rest: Array, rng: np.random.Generator, difficulty: Difficu
     return mesh, rest
 
 
-def place(points: Array, rng: np.random.Generator, difficulty: Difficulty) -> Array:
+def place(points: Floats, rng: np.random.Generator, difficulty: Difficulty) -> Floats:
     """Return the points, rotated and scaled as a whole."""
     if difficulty.rotate:
         points = points @ random_turn(rng).T

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import copy_into, kernel
-from fieldconv.datasets.creatures.skeleton import Array
 from fieldconv.datasets.creatures.solid import (
     Solid,
     field,
@@ -29,7 +29,6 @@ from fieldconv.geometry.mesh.halfedge import (
     way_to_middle,
     worst,
 )
-from fieldconv.geometry.mesh.topology import Ints
 
 GOOD_ANGLE = 20.0  # degrees; a mesh whose triangles all exceed it is kept at once
 BLUR = 0.2  # normals are means over this share of the edge length, so that creases hardly affect them
@@ -128,7 +127,7 @@ def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
 
 
 @kernel
-def longest_edge(solid: Solid, points: Array) -> Array:
+def longest_edge(solid: Solid, points: Floats) -> Floats:
     """Return the edge length that still resolves the solid at each point; it grows away from thin bones."""
     result = np.empty(len(points))
     distance = np.empty(len(solid.parent))
@@ -141,12 +140,12 @@ def longest_edge(solid: Solid, points: Array) -> Array:
     return result
 
 
-def _sizes(length: float, longest: Array, uneven: Array) -> Array:
+def _sizes(length: float, longest: Floats, uneven: Floats) -> Floats:
     """Wanted edge lengths; thin parts get short ones, however uneven the mesh is."""
     return np.asarray(np.minimum(length * uneven, longest * np.minimum(uneven, 1.2)))
 
 
-def _edge_lengths(area: Array, longest: Array, uneven: Array, vertices: int) -> tuple[float, float]:
+def _edge_lengths(area: Floats, longest: Floats, uneven: Floats, vertices: int) -> tuple[float, float]:
     """The (length, factor) for which `_sizes` takes that many vertices."""
 
     def count(length: float) -> float:
@@ -169,7 +168,7 @@ def _is_closed(faces: Ints) -> bool:
     return bool((there == back).all() and (np.diff(there) > 0).all())
 
 
-def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Array, Ints]:
+def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """A lattice surface without handles and with enough vertices to choose from."""
     thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
     cell = rng.uniform(1.3, 1.6) * float(thinnest.min())
@@ -187,7 +186,7 @@ def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[
 
 def triangulate(
     solid: Solid, vertices: int, rng: np.random.Generator, *, uneven: float = 0.0
-) -> tuple[Array, Ints]:
+) -> tuple[Floats, Ints]:
     """Return a mesh of the solid's surface with the given number of vertices: closed, manifold, genus 0.
 
     The lattice is turned, shifted and sized at random, so every call gives another triangulation. If it
@@ -205,10 +204,10 @@ def triangulate(
     return found
 
 
-def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Array, Ints]:
+def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Floats, Ints]:
     waves, phases = 2.5 * rng.standard_normal((4, 3)), rng.uniform(0, 2 * np.pi, 4)
 
-    def unevenness(points: Array) -> Array:
+    def unevenness(points: Floats) -> Floats:
         return np.asarray(np.exp(uneven * np.cos(points @ waves.T + phases).sum(axis=1) / 2))
 
     points, faces = _genus_zero(solid, vertices, rng)
@@ -216,10 +215,10 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
         vertex_areas(points, faces), longest_edge(solid, points), unevenness(points), vertices
     )
 
-    def sizes(points: Array) -> Array:
+    def sizes(points: Floats) -> Floats:
         return factor * _sizes(length, longest_edge(solid, points), unevenness(points))
 
-    def begin(points: Array, faces: Ints, steps: int) -> Net:
+    def begin(points: Floats, faces: Ints, steps: int) -> Net:
         size = sizes(points)
         net = make_net(points, project_all(solid, points, steps, BLUR * size), faces, 2 * vertices)
         net.size[: len(points)] = size

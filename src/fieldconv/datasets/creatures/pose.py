@@ -6,18 +6,18 @@ import numpy as np
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
-from fieldconv.datasets.creatures.skeleton import Array, Skeleton
+from fieldconv._arrays import Floats, Ints
+from fieldconv.datasets.creatures.skeleton import Skeleton
 from fieldconv.datasets.creatures.solid import bone_distances, make_solid
 from fieldconv.geometry.damage.build_bridge import facing_pairs
 from fieldconv.geometry.mesh.halfedge import vertex_areas
-from fieldconv.geometry.mesh.topology import Ints
 
-Quaternion = Array
+Quaternion = Floats
 
 MAX_EXAMINED = 1500  # vertices of a mesh that are compared to find where limbs are close
 
 
-def skin_weights(skeleton: Skeleton, rest: Array, faces: Ints) -> Array:
+def skin_weights(skeleton: Skeleton, rest: Floats, faces: Ints) -> Floats:
     """Return the share of each bone in the motion of each vertex, (V, bones); rows sum to 1.
 
     From the root outwards, a vertex's share is divided between a bone and its child limbs according to their
@@ -49,7 +49,7 @@ def skin_weights(skeleton: Skeleton, rest: Array, faces: Ints) -> Array:
     return _spread(share, rest, faces, float(1.2 * girth) ** 2)
 
 
-def _spread(values: Array, points: Array, faces: Ints, time: float) -> Array:
+def _spread(values: Floats, points: Floats, faces: Ints, time: float) -> Floats:
     """Return the weights after one implicit step of heat flow, which preserves row sums of 1."""
     count = len(points)
     rows, columns, weights = [], [], []
@@ -69,14 +69,14 @@ def _spread(values: Array, points: Array, faces: Ints, time: float) -> Array:
     return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
-def owners(skeleton: Skeleton, rest: Array) -> Ints:
+def owners(skeleton: Skeleton, rest: Floats) -> Ints:
     """Return the bone whose surface each point is on."""
     return np.asarray(bone_distances(make_solid(skeleton), rest).argmin(axis=1), np.int64)
 
 
 def grow(
-    skeleton: Skeleton, rest: Array, weights: Array, rng: np.random.Generator, strength: float
-) -> tuple[Array, Array]:
+    skeleton: Skeleton, rest: Floats, weights: Floats, rng: np.random.Generator, strength: float
+) -> tuple[Floats, Floats]:
     """Return points and joints after scaling lengths and girths of the bones, left and right alike."""
     groups = sorted({bone.group for bone in skeleton.bones})
     drawn = {group: np.clip(rng.standard_normal(2), -2, 2) for group in groups}
@@ -98,7 +98,7 @@ def grow(
     return moved, joints
 
 
-def _turn_about(axis: Array, angle: float) -> Quaternion:
+def _turn_about(axis: Floats, angle: float) -> Quaternion:
     return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis])
 
 
@@ -109,13 +109,13 @@ def _product(p: Quaternion, q: Quaternion) -> Quaternion:
     return np.concatenate([a * b - (u * v).sum(-1, keepdims=True), a * v + b * u + np.cross(u, v)], axis=-1)
 
 
-def _rotate(q: Quaternion, x: Array) -> Array:
+def _rotate(q: Quaternion, x: Floats) -> Floats:
     u = q[..., 1:]
     t = 2 * np.cross(u, x)
     return np.asarray(x + q[..., :1] * t + np.cross(u, t))
 
 
-def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) -> Array:
+def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) -> Floats:
     """Return a rotation (unit quaternion) for every joint, within its limits times ``strength``."""
     turns = np.zeros((len(skeleton), 4))
     turns[:, 0] = 1.0
@@ -134,7 +134,7 @@ def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) ->
     return turns
 
 
-def _chain(skeleton: Skeleton, joints: Array, turns: Array) -> tuple[Array, Array]:
+def _chain(skeleton: Skeleton, joints: Floats, turns: Floats) -> tuple[Floats, Floats]:
     """World rotation of each bone and where its joint goes."""
     rotation, place = turns.copy(), joints.copy()
     for b in range(1, len(skeleton)):
@@ -144,7 +144,7 @@ def _chain(skeleton: Skeleton, joints: Array, turns: Array) -> tuple[Array, Arra
     return rotation, place
 
 
-def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
+def _depth(skeleton: Skeleton, rotation: Floats, place: Floats) -> Floats:
     """Depth by which two bones that share no joint intersect, for each pair; 0 where they are apart."""
     s = np.linspace(0, 1, 5)
     axis = _rotate(rotation, skeleton.along * skeleton.length[:, None])
@@ -154,7 +154,7 @@ def _depth(skeleton: Skeleton, rotation: Array, place: Array) -> Array:
     return np.asarray(np.maximum(0, radius[:, None] + radius[None] - gap))
 
 
-def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, strength: float) -> Array:
+def find_turns(skeleton: Skeleton, joints: Floats, rng: np.random.Generator, strength: float) -> Floats:
     """Return the rotations of a random pose, weakened until limbs intersect no more deeply than at rest."""
     still = np.zeros((len(skeleton), 4))
     still[:, 0] = 1
@@ -166,7 +166,7 @@ def find_turns(skeleton: Skeleton, joints: Array, rng: np.random.Generator, stre
     return turns
 
 
-def articulate(skeleton: Skeleton, points: Array, joints: Array, weights: Array, turns: Array) -> Array:
+def articulate(skeleton: Skeleton, points: Floats, joints: Floats, weights: Floats, turns: Floats) -> Floats:
     """Return the points skinned with blended dual quaternions, which preserve volume where limbs bend."""
     rotation, place = _chain(skeleton, joints, turns)
     for b in range(1, len(skeleton)):
@@ -175,7 +175,7 @@ def articulate(skeleton: Skeleton, points: Array, joints: Array, weights: Array,
     return blend_motions(points, weights, rotation, place - _rotate(rotation, joints))
 
 
-def blend_motions(points: Array, weights: Array, rotation: Quaternion, shift: Array) -> Array:
+def blend_motions(points: Floats, weights: Floats, rotation: Quaternion, shift: Floats) -> Floats:
     """Move points (n, 3) by blended dual quaternions of the bones' motions x ↦ R x + t, R as quaternions.
 
     Quaternions of neighbouring bones must be on one side of the sphere: no two of opposite sign.
@@ -189,7 +189,7 @@ def blend_motions(points: Array, weights: Array, rotation: Quaternion, shift: Ar
     return np.asarray(_rotate(real, points) + 2 * _product(dual, conjugate)[:, 1:])
 
 
-def closest_approach(points: Array, faces: Ints, rest: Array) -> tuple[float, int, int]:
+def closest_approach(points: Floats, faces: Ints, rest: Floats) -> tuple[float, int, int]:
     """Return the two nearest vertices that face each other and are far apart at rest, and their distance.
 
     At most `MAX_EXAMINED` vertices are examined. The distance is infinite if there is no such pair.

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array: TypeAlias = NDArray[np.float64]
+from fieldconv._arrays import Bools
+
 Radius: TypeAlias = float | tuple[float, float]
 Limit: TypeAlias = float | tuple[float, float]
 
@@ -75,7 +76,7 @@ class Skeleton:
     def __len__(self) -> int:
         return len(self.bones)
 
-    def subtree(self, bone: int) -> NDArray[np.bool_]:
+    def subtree(self, bone: int) -> Bools:
         """Return a mask of ``bone`` and all its descendants."""
         inside = np.zeros(len(self), bool)
         inside[bone] = True
@@ -83,7 +84,7 @@ class Skeleton:
             inside[i] = inside[self.parent[i]]
         return inside
 
-    def without(self, removed: NDArray[np.bool_]) -> Skeleton:
+    def without(self, removed: Bools) -> Skeleton:
         """Return the skeleton that lacks the ``removed`` bones (whole subtrees)."""
         kept = np.flatnonzero(~removed)
         number = np.full(len(self) + 1, -1)

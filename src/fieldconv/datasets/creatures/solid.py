@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.datasets.creatures.skeleton import Array, Skeleton
+from fieldconv.datasets.creatures.skeleton import Skeleton
 from fieldconv.geometry.damage.lattice import cut_cells, joined
-from fieldconv.geometry.mesh.topology import Ints, components, renumbered
+from fieldconv.geometry.mesh.topology import components, renumbered
 
 BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipped, as a whole
 
@@ -23,14 +24,14 @@ class Solid(NamedTuple):
     """The skeleton as plain arrays for compiled loops, one row per bone."""
 
     parent: Ints
-    head: Array
-    frame: Array  # (B, 3, 3): along, wide, thin
-    length: Array
-    radii: Array
-    swell: Array
-    blend: Array
-    girth: Array  # mean radius half-way; reduced for thick bones, so that they stay round
-    bound: Array  # radius of a ball about the middle that holds the bone
+    head: Floats
+    frame: Floats  # (B, 3, 3): along, wide, thin
+    length: Floats
+    radii: Floats
+    swell: Floats
+    blend: Floats
+    girth: Floats  # mean radius half-way; reduced for thick bones, so that they stay round
+    bound: Floats  # radius of a ball about the middle that holds the bone
 
 
 def make_solid(skeleton: Skeleton) -> Solid:
@@ -75,7 +76,7 @@ def bone_distance(solid: Solid, b: int, x: float, y: float, z: float) -> float:
 
 
 @kernel
-def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
+def field(solid: Solid, x: float, y: float, z: float, distance: Floats) -> float:
     """Return f at a point; ``distance`` is scratch space, one number per bone."""
     bones = len(solid.parent)
     nearest = np.inf
@@ -107,7 +108,7 @@ def field(solid: Solid, x: float, y: float, z: float, distance: Array) -> float:
 
 @kernel
 def project(
-    solid: Solid, point: Array, distance: Array, steps: int, reach: float
+    solid: Solid, point: Floats, distance: Floats, steps: int, reach: float
 ) -> tuple[float, float, float]:
     """Move a point onto the surface by Newton steps, in place; return the normal, a mean over ``reach``."""
     eps = 1e-6
@@ -135,7 +136,7 @@ def project(
 
 
 @kernel
-def project_all(solid: Solid, points: Array, steps: int, reach: Array) -> Array:
+def project_all(solid: Solid, points: Floats, steps: int, reach: Floats) -> Floats:
     """Move points onto the surface in place; return the normals."""
     normals = np.empty_like(points)
     distance = np.empty(len(solid.parent))
@@ -145,7 +146,7 @@ def project_all(solid: Solid, points: Array, steps: int, reach: Array) -> Array:
 
 
 @kernel
-def bone_distances(solid: Solid, points: Array) -> Array:
+def bone_distances(solid: Solid, points: Floats) -> Floats:
     """Return the distance of every point to every bone, (n, bones)."""
     result = np.empty((len(points), len(solid.parent)))
     for i in range(len(points)):
@@ -156,7 +157,7 @@ def bone_distances(solid: Solid, points: Array) -> Array:
 
 @kernel
 def _lattice_point(
-    origin: Array, turn: Array, cell: float, i: float, j: float, k: float
+    origin: Floats, turn: Floats, cell: float, i: float, j: float, k: float
 ) -> tuple[float, float, float]:
     u, v, w = i * cell, j * cell, k * cell
     return (
@@ -167,7 +168,7 @@ def _lattice_point(
 
 
 @kernel
-def _blocks_near_surface(solid: Solid, origin: Array, turn: Array, cell: float, blocks: Ints) -> Ints:
+def _blocks_near_surface(solid: Solid, origin: Floats, turn: Floats, cell: float, blocks: Ints) -> Ints:
     """Blocks the surface may cross: those whose middle is not much farther than half a diagonal."""
     side = BLOCK * cell
     reach = 1.5 * side * np.sqrt(3.0) / 2.0
@@ -187,12 +188,12 @@ def _blocks_near_surface(solid: Solid, origin: Array, turn: Array, cell: float, 
 @kernel
 def _tetrahedra_surface(
     solid: Solid,
-    origin: Array,
-    turn: Array,
+    origin: Floats,
+    turn: Floats,
     cell: float,
     blocks: Ints,
     active: Ints,
-) -> tuple[Ints, Array]:
+) -> tuple[Ints, Floats]:
     """Surface triangles on the lattice, as `cut_cells` gives them."""
     n = BLOCK + 1
     ny, nz = blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1
@@ -214,7 +215,7 @@ def _tetrahedra_surface(
     return ends[:count], height[:count]
 
 
-def lattice_surface(solid: Solid, cell: float, turn: Array, shift: Array) -> tuple[Array, Ints]:
+def lattice_surface(solid: Solid, cell: float, turn: Floats, shift: Floats) -> tuple[Floats, Ints]:
     """Return a mesh of {f = 0} on a lattice of the given cell size, turned and shifted.
 
     It is closed and manifold, and has slivers. Only the largest component is kept.

@@ -10,12 +10,13 @@ from functools import cache
 
 import numpy as np
 
-from fieldconv.datasets.creatures.skeleton import Array, Skeleton, Sketch
+from fieldconv._arrays import Floats
+from fieldconv.datasets.creatures.skeleton import Skeleton, Sketch
 
 FORWARD, SIDE, UP = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
 
-def _directions(angle: float) -> tuple[Array, Array]:
+def _directions(angle: float) -> tuple[Floats, Floats]:
     """Return the horizontal unit vectors at an angle from the x axis, and at a right angle to its left."""
     out = np.array([np.cos(angle), np.sin(angle), 0.0])
     return out, np.array([-out[1], out[0], 0.0])

@@ -81,11 +81,11 @@ def test_training_columns_are_sorted_by_kind() -> None:
         "empty": np.array([np.nan]),
     }
     known = {"gap": Metric("gap", better="less", style="plain")}
-    assert figures.split_history(columns, known) == (
-        ["loss", "validation_loss"],
-        ["accuracy"],
-        ["mean_error", "score", "validation_gap"],
-    )
+    assert figures.split_history(columns, known) == {
+        "loss": ["loss", "validation_loss"],
+        "share": ["accuracy"],
+        "score": ["mean_error", "score", "validation_gap"],
+    }
 
 
 def test_percent_ticks_have_the_digits_they_need() -> None:

@@ -11,7 +11,14 @@ from fieldconv.tasks.base.vertex_values import slug
 from fieldconv.viz import VertexValues, read_shape, write_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
-from fieldconv.viz.values import Shown, coloured_alike, colouring, read_about, values_of, vertex_colours
+from fieldconv.viz.values import (
+    Shown,
+    colouring,
+    read_about,
+    share_descriptor_colours,
+    values_of,
+    vertex_colours,
+)
 
 COUNT = 162
 RNG = np.random.default_rng(0)
@@ -221,7 +228,7 @@ def test_descriptors_have_the_same_colours_on_all_meshes() -> None:
         Shown([EVERY_KIND[0], VertexValues(name="D", kind="descriptors", values=own)], "a note")
         for own in (rows, rows[order])
     ]
-    one, other = coloured_alike(meshes)
+    one, other = share_descriptor_colours(meshes)
     assert [values.kind for values in one.values] == ["labels", "colours"]
     assert one.note == "a note"
     np.testing.assert_array_equal(one.values[1].values[order], other.values[1].values)

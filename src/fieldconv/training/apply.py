@@ -27,7 +27,7 @@ from fieldconv.tasks.base import Decoded, Prediction, Task
 from fieldconv.training.fit import check_network
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz.colours import position_colours
-from fieldconv.viz.values import known_up, write_coloured
+from fieldconv.viz.values import known_up, vertex_colours, write_shape
 
 Shape = Mesh | str | Path
 SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
@@ -88,7 +88,8 @@ def predict(
         task.write(found, Path(out), name, descriptors=descriptors)
         if shown := task.show(found):
             path = Path(out) / f"{name}.ply"
-            write_coloured(path, mesh, shown, template=found.template, about=about)
+            colours = vertex_colours(shown[0], template=found.template)
+            write_shape(path, replace(mesh, vertex_colours=colours, face_colours=None), shown, about=about)
         _write_also(Path(out) / f"{name}.ply", also)
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,12 +14,27 @@ from numpy.typing import ArrayLike, NDArray
 from fieldconv.runs.run import epochs_of
 from fieldconv.tasks.base.metric import Metric, metric_of
 from fieldconv.viz.colours import categorical
-from fieldconv.viz.plot import CARD, COLUMN, INK, PAGE, RIM, Key, Plot, Spot, css, new_figure, plain_text
+from fieldconv.viz.plot import (
+    CARD,
+    COLUMN,
+    INK,
+    PAGE,
+    RIM,
+    SCREEN,
+    Key,
+    Plot,
+    Spot,
+    css,
+    new_figure,
+    plain_text,
+)
 
 Floats = NDArray[np.float64]
 
-CROWD = 5  # with more curves there is no room for a legend among them
-_MOST_PLACES = 100  # of a plot of curves where the pointer shows values
+CurvesByName = Mapping[str, tuple[ArrayLike, ...]]
+
+MAX_LEGEND_INSIDE = 5  # curves; a longer legend does not fit among them
+_MAX_SPOTS = 100  # places of a plot of curves where the pointer shows values
 _NAN = float("nan")
 _DASHES: list[tuple[float, ...]] = [(), (5, 1.5), (1.5, 1.2), (6, 1.5, 1.5, 1.5)]
 _BLUE, _PALE, _MIDDLE = "#0b63a5", "#a3aebb", "#808a96"
@@ -28,18 +42,16 @@ _CLEAR = {"facecolor": CARD, "edgecolor": "none", "pad": 0.6}
 
 
 def lines(
-    curves: Mapping[str, tuple[ArrayLike, ...]],
+    curves: CurvesByName,
     *,
     x: str = "",
     y: str = "",
-    title: str = "",
     width: float = COLUMN,
-    limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
+    y_limits: tuple[float, float] | None = None,
     percent: bool = False,
     percent_x: bool = False,
     whole: bool = False,
     diagonal: str = "",
-    log: bool = False,
     colours: Sequence[int] | None = None,
 ) -> Plot:
     """Return a plot of curves, with a band where a spread is given.
@@ -48,18 +60,16 @@ def lines(
     ----------
     curves : dict
         Name to ``(x, y)`` or ``(x, y, spread)``; NaN leaves a gap.
-    x, y, title : str
-        Texts of the axes and above.
-    limits : pair of pairs
-        Ranges of x and y; None fits the data.
+    x, y : str
+        Texts of the axes.
+    y_limits : (float, float), optional
+        Range of y; fits the data if left out.
     percent, percent_x : bool
         Whether y, and x, is a share, to be shown in percent.
     whole : bool
         Whether x counts something, such as epochs: ticks are whole numbers.
     diagonal : str
         What the diagonal from (0, 0) to (1, 1) is called, if it is to be drawn.
-    log : bool
-        Whether y is logarithmic.
     colours : sequence of int, optional
         Number of the colour of each curve; curves of one colour have different dashes. Each curve has its own
         if left out.
@@ -74,32 +84,26 @@ def lines(
         if diagonal:
             axes.plot([0, 1], [0, 1], color=_MIDDLE, linewidth=0.8, linestyle=":", label=plain_text(diagonal))
             keys.append(Key(diagonal, _MIDDLE, (1, 1.6)))
-        axes.set(xlabel=plain_text(x), ylabel=plain_text(y), title=plain_text(title))
-        if limits[0] is not None:
-            axes.set_xlim(*limits[0])
-        if limits[1] is not None:
-            axes.set_ylim(*limits[1])
-        if log:
-            axes.set_yscale("log")
+        axes.set(xlabel=plain_text(x), ylabel=plain_text(y))
+        if y_limits is not None:
+            axes.set_ylim(*y_limits)
         if percent:
             _percent_ticks(axes.yaxis)
         if percent_x:
             _percent_ticks(axes.xaxis)
         if whole:
             axes.xaxis.set_major_locator(_whole_ticks())
-        if len(curves) > CROWD:
+        if len(curves) > MAX_LEGEND_INSIDE:
             figure.legend(loc="outside right upper")
         elif len(curves) > 1 or diagonal:
             axes.legend(loc="best")
         ends = [_ends(name, curve[1], percent) for name, curve in curves.items()]
         label = f"{y} over {x}: {', '.join(filter(None, ends))}"
-        spots = _places(axes, curves, x, percent=percent, percent_x=percent_x)
+        spots = _curve_spots(axes, curves, x, percent=percent, percent_x=percent_x)
         return Plot(figure, label, keys if len(keys) > 1 else (), spots)
 
 
-def training_curves(
-    history: Mapping[str, ArrayLike], known: Mapping[str, Metric] = {}, *, width: float = PAGE
-) -> Plot:
+def training_curves(history: Mapping[str, ArrayLike], known: Mapping[str, Metric] = {}) -> Plot:
     """Return plots over epochs, side by side: losses, shares in percent, and other scores, as far as logged.
 
     Parameters
@@ -111,57 +115,43 @@ def training_curves(
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
     epoch = epochs_of(columns)
-    parts = [
-        (names, label)
-        for names, label in zip(split_history(columns, known), ("loss", "share", "score"), strict=True)
-        if names
-    ] or [([], "loss")]
-    with new_figure(width, 0.36 * width, columns=len(parts)) as (figure, axes):
-        for axis, (names, label) in zip(axes, parts, strict=True):
+    kinds = {kind: names for kind, names in split_history(columns, known).items() if names} or {"loss": []}
+    with new_figure(PAGE, 0.36 * PAGE, columns=len(kinds)) as (figure, axes):
+        for axis, (kind, names) in zip(axes, kinds.items(), strict=True):
             _draw_curves(axis, {metric_of(name, known).label: (epoch, columns[name]) for name in names})
-            axis.set(xlabel="epoch", ylabel=label)
+            axis.set(xlabel="epoch", ylabel=kind)
             axis.xaxis.set_major_locator(_whole_ticks())
             if names:
                 axis.legend(loc="best")
-            if label == "share":
+            if kind == "share":
                 _percent_ticks(axis.yaxis)
         return Plot(figure)
 
 
-def split_history(
-    columns: Mapping[str, NDArray[Any]], known: Mapping[str, Metric] = {}
-) -> tuple[list[str], list[str], list[str]]:
+def split_history(columns: Mapping[str, Floats], known: Mapping[str, Metric] = {}) -> dict[str, list[str]]:
     """Return the names of the columns of a log that are losses, shares in percent, and other scores.
 
     Examples
     --------
     >>> log = {"epoch": [1], "loss": [0.5], "accuracy": [0.9], "validation_mean_error": [2.5]}
     >>> split_history({name: np.array(values) for name, values in log.items()})
-    (['loss'], ['accuracy'], ['validation_mean_error'])
+    {'loss': ['loss'], 'share': ['accuracy'], 'score': ['validation_mean_error']}
     """
-    losses: list[str] = []
-    shares: list[str] = []
-    others: list[str] = []
+    kinds: dict[str, list[str]] = {"loss": [], "share": [], "score": []}
     for name, values in columns.items():
         metric = metric_of(name, known)
         if metric.better is None or name == "step" or not np.isfinite(values).any():
             continue
         if name.endswith("loss"):
-            losses.append(name)
+            kinds["loss"].append(name)
         elif metric.style == "percent" and np.nanmin(values) >= 0 and np.nanmax(values) <= 1:
-            shares.append(name)
+            kinds["share"].append(name)
         else:
-            others.append(name)
-    return losses, shares, others
+            kinds["score"].append(name)
+    return kinds
 
 
-def confusion_matrix(
-    counts: ArrayLike,
-    true: Sequence[str],
-    predicted: Sequence[str] | None = None,
-    *,
-    width: float | None = None,
-) -> Plot:
+def confusion_matrix(counts: ArrayLike, true: Sequence[str], predicted: Sequence[str] | None = None) -> Plot:
     """Return a picture of the share of each true class (rows) that was predicted as each class (columns).
 
     Parameters
@@ -175,7 +165,7 @@ def confusion_matrix(
     total = counts.sum(axis=1, keepdims=True)
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     rows, columns = counts.shape
-    width = width or min(PAGE, max(COLUMN, 0.21 * columns + 1.3))
+    width = min(PAGE, max(COLUMN, 0.21 * columns + 1.3))
     with new_figure(width, min(width, width * (rows + 3) / (columns + 3)), grid=False) as (figure, [axes]):
         # Clear where there is nothing, so that light and dark pages shine through.
         clear_to_blue = np.column_stack([np.tile(to_rgb(_BLUE), (256, 1)), np.linspace(0, 1, 256)])
@@ -219,19 +209,18 @@ def bars(
     groups: Mapping[str, ArrayLike],
     names: Sequence[str],
     *,
-    x: str = "intersection over union",
     classes: Sequence[int] | None = None,
     width: float = COLUMN,
 ) -> Plot:
-    """Return bars of shares for each name; one group is coloured by class, with its mean, several by group.
+    """Return bars of intersection over union for each name.
+
+    One group is coloured by class, with its mean; several are coloured by group.
 
     Parameters
     ----------
     groups : dict of str to (n,) shares
         NaN where there is no such part.
     names : sequence of n str
-    x : str
-        Text of the axis.
     classes : sequence of n int, optional
         Number of each part, by which it is coloured; 0, 1, … if left out.
     """
@@ -242,53 +231,39 @@ def bars(
     by_group = [css(colour) for colour in categorical(len(values))]
     rows = len(names) * max(1.0, 0.6 * len(values))
     thick = 0.72 / len(values)
-    spots, said = [], []
+    spots, summaries = [], []
     with new_figure(width, 0.19 * rows + 0.62) as (figure, [axes]):
         for k, (group, own) in enumerate(values.items()):
             place = np.arange(len(names)) + (k - (len(values) - 1) / 2) * thick
             colour = by_class if single else by_group[k]
-            axes.barh(
-                place,
-                np.nan_to_num(own),
-                color=colour,
-                height=thick,
-                edgecolor=RIM,
-                linewidth=0.3,
-                label=group,
-            )
+            lengths = np.nan_to_num(own)
+            axes.barh(place, lengths, thick, color=colour, edgecolor=RIM, linewidth=0.3, label=group)
             texts = ["none" if np.isnan(value) else f"{100 * value:.1f} %" for value in own]
             if single:
                 for at, value, text in zip(place, own, texts, strict=True):
-                    beside = np.nan_to_num(value) + 0.012
-                    axes.text(
-                        beside, at, text.removesuffix(" %"), va="center", fontsize=7, zorder=3, bbox=_CLEAR
-                    )
+                    right, number = np.nan_to_num(value) + 0.012, text.removesuffix(" %")
+                    axes.text(right, at, number, va="center", fontsize=7, zorder=3, bbox=_CLEAR)
             known = [f"{name} {text}" for name, text in zip(names, texts, strict=True) if text != "none"]
-            said.append(("" if single else f"{group}: ") + ", ".join(known))
-            spots += [
-                Spot(
-                    axes,
-                    f"{name}: {text}" if single else f"{name}\n{group}: {text}",
-                    [(_NAN, _NAN, at - thick / 2, at + thick / 2)],
-                )
-                for name, text, at in zip(names, texts, place.tolist(), strict=True)
-            ]
+            summaries.append(("" if single else f"{group}: ") + ", ".join(known))
+            for name, text, at in zip(names, texts, place.tolist(), strict=True):
+                tip = f"{name}: {text}" if single else f"{name}\n{group}: {text}"
+                spots.append(Spot(axes, tip, [(_NAN, _NAN, at - thick / 2, at + thick / 2)]))
             if single and np.isfinite(own).any():
                 mean = float(np.nanmean(own))
                 axes.axvline(mean, color=INK, linewidth=0.8, linestyle=(0, (4, 2)))
                 axes.set_title(f"mean of these {100 * mean:.1f} %")
         axes.set_yticks(np.arange(len(names)), [plain_text(name) for name in names])
-        axes.set(xlim=(0, 1.12), ylim=(len(names) - 0.4, -0.6), xlabel=plain_text(x))
+        axes.set(xlim=(0, 1.12), ylim=(len(names) - 0.4, -0.6), xlabel="intersection over union")
         axes.set_xticks(np.linspace(0, 1, 6), [f"{t:.0f} %" for t in np.linspace(0, 100, 6)])
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         if not single:
             figure.legend(loc="outside upper left")
         keys = [] if single else [Key(g, colour) for g, colour in zip(values, by_group, strict=True)]
-        return Plot(figure, f"{x}: {'; '.join(said)}", keys, spots)
+        return Plot(figure, f"intersection over union: {'; '.join(summaries)}", keys, spots)
 
 
-def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric, *, width: float = COLUMN) -> Plot:
+def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> Plot:
     """Return results of methods as dots, best first (the axis need not start at zero), one's own marked."""
     rows = sorted(rows, key=lambda row: metric.goodness(row[1]), reverse=True)
     values = [value for _, value in rows]
@@ -296,7 +271,7 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric, *, widt
     low, high = min(values), max(values)
     room = max(high - low, 0.1 * abs(high)) or 1.0
     first, last = low - 0.4 * room, high + 0.6 * room
-    with new_figure(width, 0.2 * len(rows) + 0.55) as (figure, [axes]):
+    with new_figure(SCREEN, 0.2 * len(rows) + 0.55) as (figure, [axes]):
         colours = [_BLUE if name == own else _PALE for name, _ in rows]
         axes.scatter(values, range(len(rows)), c=colours, s=36, zorder=3)
         for place, value in enumerate(values):
@@ -313,8 +288,8 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric, *, widt
             Spot(axes, f"{name}: {metric.text(value)}", [(_NAN, _NAN, place - 0.5, place + 0.5)])
             for place, (name, value) in enumerate(rows)
         ]
-        said = ", ".join(f"{name} {metric.text(value)}" for name, value in rows)
-        return Plot(figure, f"{metric.label} beside published results: {said}", spots=spots)
+        results = ", ".join(f"{name} {metric.text(value)}" for name, value in rows)
+        return Plot(figure, f"{metric.label} beside published results: {results}", spots=spots)
 
 
 def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Plot:
@@ -334,15 +309,8 @@ def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width
         order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
         known = order[labels[order] >= 0]
         size = np.clip(6000 / max(len(points), 1), 1.5, 14)
-        axes.scatter(
-            points[known, 0],
-            points[known, 1],
-            c=palette[labels[known]] / 255,
-            s=size,
-            edgecolors=RIM,
-            linewidths=0.2,
-            clip_on=False,
-        )
+        x, y, colours = points[known, 0], points[known, 1], palette[labels[known]] / 255
+        axes.scatter(x, y, size, colours, edgecolors=RIM, linewidths=0.2, clip_on=False)
         keys, spots = [], []
         for k in present:
             name, colour = names[k] if k < len(names) else str(k), css(palette[k])
@@ -356,9 +324,7 @@ def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width
         return Plot(figure, "t-SNE of descriptors", keys, spots)
 
 
-def _draw_curves(
-    axes: Axes, curves: Mapping[str, tuple[ArrayLike, ...]], colours: Sequence[int] | None = None
-) -> list[Key]:
+def _draw_curves(axes: Axes, curves: CurvesByName, colours: Sequence[int] | None = None) -> list[Key]:
     """Draw curves, and bands where there is a spread; return their legend."""
     numbers = list(range(len(curves)) if colours is None else colours)
     palette = categorical(max(numbers, default=0) + 1)
@@ -369,29 +335,25 @@ def _draw_curves(
         turn = k if colours is None else numbers[:k].count(numbers[k])
         dashes = _DASHES[turn % len(_DASHES)]
         mark = "o" if np.isfinite(height).sum() < 3 else None
-        shown = (0, dashes) if dashes else "-"
-        axes.plot(
-            at, height, color=colour, linestyle=shown, marker=mark, markersize=3, label=plain_text(name)
-        )
+        line = (0, dashes) if dashes else "-"
+        axes.plot(at, height, color=colour, linestyle=line, marker=mark, markersize=3, label=plain_text(name))
         for half in map(np.asarray, spread):
             axes.fill_between(at, height - half, height + half, color=colour, alpha=0.18, linewidth=0)
         keys.append(Key(name, colour, dashes))
     return keys
 
 
-def _places(
-    axes: Axes, curves: Mapping[str, tuple[ArrayLike, ...]], x: str, *, percent: bool, percent_x: bool
-) -> list[Spot]:
+def _curve_spots(axes: Axes, curves: CurvesByName, x: str, *, percent: bool, percent_x: bool) -> list[Spot]:
     """Return upright bands, each with the values of all curves there; no more than a pointer can meet."""
     known = {
-        name: (np.asarray(curve[0], dtype=np.float64), np.asarray(curve[1], dtype=np.float64))
-        for name, curve in curves.items()
+        name: (np.asarray(at, dtype=np.float64), np.asarray(height, dtype=np.float64))
+        for name, (at, height, *_) in curves.items()
+        if np.size(at)
     }
-    known = {name: (at, height) for name, (at, height) in known.items() if len(at)}
     if not known:
         return []
     every = np.unique(np.concatenate([at for at, _ in known.values()]))
-    every = every[:: -(-len(every) // _MOST_PLACES)]
+    every = every[:: -(-len(every) // _MAX_SPOTS)]
     between = [_NAN, *((every[1:] + every[:-1]) / 2).tolist(), _NAN]
     spots = []
     for place, low, high in zip(every.tolist(), between[:-1], between[1:], strict=True):

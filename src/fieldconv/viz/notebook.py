@@ -23,7 +23,7 @@ from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import page
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
-from fieldconv.viz.values import colouring
+from fieldconv.viz.values import colourings, template_panels
 from fieldconv.viz.viewer import MOST_COLUMNS, views
 
 SMALL = 20_000  # vertices that an object shows of itself, so that notebooks stay small
@@ -96,16 +96,16 @@ def show_mesh(
     """Return a mesh and values at its vertices as something a notebook shows; see `Mesh.show`."""
     if disc is not None:
         return show_panels(pan.disc_panels(mesh.normalised(), disc, radius), up=up, height=height)
-    colourings: list[pan.Colouring] = []
+    ways: list[pan.Colouring] = []
     if labels is not None:
-        colourings.append(pan.labels("Label", labels, names))
+        ways.append(pan.labels("Label", labels, names))
     if field is not None:
         vectors = np.asarray(field)
-        colourings.append(pan.field("Field", vectors, arrows=pan.field_arrows(mesh, vectors, shown=True)))
+        ways.append(pan.field("Field", vectors, arrows=pan.field_arrows(mesh, vectors, shown=True)))
     if scalar is not None:
         numbers = scalar if isinstance(scalar, Mapping) else {"Value": scalar}
-        colourings += [pan.scalar(name, values) for name, values in numbers.items()]
-    return show_panels([Panel(mesh=mesh, colourings=colourings)], up=up, height=height)
+        ways += [pan.scalar(name, values) for name, values in numbers.items()]
+    return show_panels([Panel(mesh=mesh, colourings=ways)], up=up, height=height)
 
 
 def show_values(
@@ -117,18 +117,8 @@ def show_values(
     height: int = 460,
 ) -> Display:
     """Return a mesh with described values, such as a prediction, as something a notebook shows."""
-    colourings = [
-        colouring(own, mesh, template=template)
-        for own in values
-        if own.kind != "places" or template is not None
-    ]
-    panels = [Panel(mesh=mesh, note=note, colourings=colourings)]
-    if template is not None and any(own.kind == "places" for own in values):
-        every = np.arange(len(template.vertices))
-        panels.insert(
-            0, Panel(mesh=template, title="Template", colourings=[pan.carried("Place", template, every)])
-        )
-    return show_panels(panels, height=height)
+    panel = Panel(mesh=mesh, note=note, colourings=colourings(values, mesh, template))
+    return show_panels([*template_panels(template, values), panel], height=height)
 
 
 def show_samples(
@@ -161,18 +151,18 @@ def show_samples(
     """
     mesh = triangulate(np.asarray(positions, np.float64), np.asarray(normals, np.float64))
     mesh = Mesh(mesh.vertices, mesh.faces, "surface")
-    colourings: list[pan.Colouring] = []
+    ways: list[pan.Colouring] = []
     if disc is not None:
         places = np.stack([disc.real, disc.imag], axis=1)
-        colourings.append(pan.Polar(name="Disc", values=places, radius=radius))
-        colourings.append(pan.scalar("Geodesic distance", np.abs(disc), limits=(0.0, radius)))
+        ways.append(pan.Polar(name="Disc", values=places, radius=radius))
+        ways.append(pan.scalar("Geodesic distance", np.abs(disc), limits=(0.0, radius)))
     if field is not None:
         vectors = np.asarray(field)
         space = vectors.real[:, None] * frames + vectors.imag[:, None] * np.cross(normals, frames)
         arrows = pan.field_arrows(mesh, space, shown=True)
-        colourings.append(pan.field("Field", vectors, arrows=arrows))
-    colourings += [pan.scalar(name, values) for name, values in scalar.items()]
-    return show_panels([Panel(mesh=mesh, note=note, colourings=colourings)], up=up, height=height)
+        ways.append(pan.field("Field", vectors, arrows=arrows))
+    ways += [pan.scalar(name, values) for name, values in scalar.items()]
+    return show_panels([Panel(mesh=mesh, note=note, colourings=ways)], up=up, height=height)
 
 
 def own_view(mesh: Mesh) -> str:

@@ -9,12 +9,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import colours as col
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+
+MAX_ARROWS = 500
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,8 +59,8 @@ class Labels:
 
     @cached_property
     def colours(self) -> Bytes:
-        """(K, 3) colour of each class."""
-        return col.categorical(len(self.names))
+        """(K, 3) colour of each class; at least one, so that it can be indexed where all are none."""
+        return col.categorical(max(len(self.names), 1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,6 +86,12 @@ class Scalar:
     limits: tuple[float, float]
     ramp: Bytes
     arrows: Arrows | None = None
+
+    def colours_of(self, numbers: Floats) -> Bytes:
+        """Return (…, 3) colours of numbers; plain where the number is NaN."""
+        low, high = self.limits
+        place = (numbers - low) / (high - low) if high > low else np.where(np.isnan(numbers), np.nan, 0.5)
+        return col.look_up(self.ramp, place)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -256,7 +265,7 @@ def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
     return Colours(name=name, values=carried_over, match=match)
 
 
-def field_arrows(mesh: Mesh, vectors: ArrayLike, *, most: int = 500, shown: bool = False) -> Arrows:
+def field_arrows(mesh: Mesh, vectors: ArrayLike, *, shown: bool = False) -> Arrows:
     """Return arrows of a vector field at evenly spread vertices, scaled so that neighbours do not overlap.
 
     Lengths follow the square root of the magnitudes, so that the direction of small vectors can be seen.
@@ -264,15 +273,13 @@ def field_arrows(mesh: Mesh, vectors: ArrayLike, *, most: int = 500, shown: bool
     Parameters
     ----------
     vectors : (V,) complex in the tangent frames, or (V, 3) in space
-    most : int
-        At most about this many arrows.
     """
     space = in_space(mesh, vectors)
     size = np.linalg.norm(space, axis=1)
     largest = size.max(initial=0) or 1.0
-    picked = spread(mesh.vertices, most)
+    picked = spread(mesh.vertices, MAX_ARROWS)
     picked = picked[size[picked] > 1e-3 * largest]
-    gap = (mesh.area / max(min(most, len(mesh.vertices)), 1)) ** 0.5
+    gap = (mesh.area / max(min(MAX_ARROWS, len(mesh.vertices)), 1)) ** 0.5
     scale = 1.2 * gap / np.sqrt(size[picked] * largest)
     return Arrows(vertices=picked, vectors=space[picked] * scale[:, None], shown=shown)
 
@@ -284,8 +291,6 @@ def in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
         vectors = vectors[:, 0] + 1j * vectors[:, 1]
     if vectors.ndim == 2:
         return vectors.astype(np.float64)
-    from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
-
     frame, normal = tangent_frames(mesh)
     turned: Floats = vectors.real[:, None] * frame + vectors.imag[:, None] * np.cross(normal, frame)
     return turned
@@ -325,8 +330,6 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
         The logarithm (hue = angle, rings = distance), with the directions along which each point sees the
         centre's zero direction, parallel-transported to it.
     """
-    from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
-
     count = len(mesh.vertices)
     if not 0 <= vertex < count:
         raise ValueError(f"{mesh.name or 'mesh'} has no vertex {vertex}; choose one of 0…{count - 1}")
@@ -338,21 +341,18 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
     transported = np.zeros(count, dtype=np.complex128)
     transported[disc.targets] = np.exp(1j * disc.transport)
 
-    picked = disc.targets[spread(mesh.vertices[disc.targets], 250)]
+    picked = disc.targets[spread(mesh.vertices[disc.targets], MAX_ARROWS // 2)]
     gap = (np.pi * radius**2 / len(picked)) ** 0.5
     arrows = Arrows(vertices=picked, vectors=0.8 * gap * in_space(mesh, transported)[picked], shown=True)
     polar = Polar(name="Polar coordinates", values=logarithm, radius=radius)
     far = scalar("Geodesic distance", distance, limits=(0.0, radius))
-    note = f"disc of vertex {vertex}, radius {radius:g}, {len(disc.targets):,} vertices"
-    focus = (vertex, radius)
-    carried_note = "the centre's zero direction, carried along geodesics"
+    size = f"disc of vertex {vertex}, radius {radius:g}, {len(disc.targets):,} vertices"
+    direction = "the centre's zero direction, carried along geodesics"
+    views: tuple[tuple[str, str, list[Colouring]], ...] = (
+        (mesh.name, size, [polar, far]),
+        ("Transported vectors", direction, [replace(far, arrows=arrows), polar]),
+    )
     return [
-        Panel(mesh=mesh, title=mesh.name, note=note, colourings=[polar, far], focus=focus),
-        Panel(
-            mesh=mesh,
-            title="Transported vectors",
-            note=carried_note,
-            colourings=[replace(far, arrows=arrows), polar],
-            focus=focus,
-        ),
+        Panel(mesh=mesh, title=title, note=note, colourings=colourings, focus=(vertex, radius))
+        for title, note, colourings in views
     ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from fieldconv._compiled import kernel
@@ -14,10 +16,7 @@ from fieldconv._io import atomic_path
 from fieldconv.viz import colours as col
 from fieldconv.viz.camera import EYE, Camera, frame
 from fieldconv.viz.panels import Arrows, Colouring, Colours, Labels, Panel, Polar, Scalar
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from fieldconv.viz.plot import plain_text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,19 +25,8 @@ Bytes = NDArray[np.uint8]
 _SMOOTH = 2  # samples per pixel and axis
 
 # A flat arrow of length one, in (along, side), and its wider dark border.
-_ARROW = np.array(
-    [
-        [0, -0.05],
-        [0.6, -0.05],
-        [0.6, 0.05],
-        [0, -0.05],
-        [0.6, 0.05],
-        [0, 0.05],
-        [0.55, -0.2],
-        [1, 0],
-        [0.55, 0.2],
-    ]
-)
+_SHAFT = [[0, -0.05], [0.6, -0.05], [0.6, 0.05], [0, -0.05], [0.6, 0.05], [0, 0.05]]
+_ARROW = np.array([*_SHAFT, [0.55, -0.2], [1, 0], [0.55, 0.2]])
 _BORDER = 0.035 * np.array(
     [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1], [-1, -1.6], [2.2, 0], [-1, 1.6]]
 )
@@ -50,7 +38,7 @@ def write_picture(
     *,
     title: str = "",
     up: str | None = None,
-    columns: int | None = None,
+    columns: int = 4,
     size: float = 4.0,
     dpi: int = 200,
 ) -> Path:
@@ -71,48 +59,21 @@ def write_picture(
     >>> write_picture([triangle], Path(tempfile.mkdtemp()) / "triangle.png").name
     'triangle.png'
     """
-    figure = picture(panels, title=title, up=up, columns=columns, size=size, dpi=dpi)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=dpi, format="png")
-    return Path(path)
-
-
-def picture(
-    panels: Sequence[Panel],
-    *,
-    title: str = "",
-    up: str | None = None,
-    columns: int | None = None,
-    size: float = 4.0,
-    dpi: int = 200,
-) -> Figure:
-    """Return a matplotlib figure of the panels side by side."""
-    from matplotlib.figure import Figure
-
     if not panels:
         raise ValueError("nothing to draw; give at least one panel")
-    columns = min(columns or 4, len(panels))
+    columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     shown = [next(iter(panel.colourings), None) for panel in panels]
     legend = _legend(shown)
-    below = 0.28 * -(-len(legend) // max(1, int(columns * size / 1.25))) + 0.15 if legend else 0.0
+    entries_per_row = max(1, int(columns * size / 1.25))
+    below = 0.28 * -(-len(legend) // entries_per_row) + 0.15 if legend else 0.0
     bars = 0.62 if any(isinstance(colouring, Scalar | Polar) for colouring in shown) else 0.1
     head = 0.45 if title else 0.1
-    figure = Figure(
-        figsize=(columns * size, head + rows * (size + 0.35 + bars) + below), dpi=dpi, facecolor="white"
-    )
-    width, height = figure.get_size_inches()
+    width, height = columns * size, head + rows * (size + 0.35 + bars) + below
+    figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white")
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False}
     if title:
-        figure.text(
-            0.5,
-            1 - 0.25 / height,
-            title,
-            ha="center",
-            va="center",
-            fontsize=13,
-            weight="bold",
-            parse_math=False,
-        )
+        figure.text(0.5, 1 - 0.25 / height, title, fontsize=13, weight="bold", **centred)
     camera = Camera.home(panels[0], up=up)
     pixels = round(size * dpi)
     for k, (panel, colouring) in enumerate(zip(panels, shown, strict=True)):
@@ -121,45 +82,36 @@ def picture(
         axes = figure.add_axes((left / width, (top - 0.35 - size) / height, size / width, size / height))
         axes.imshow(render(panel, pixels, pixels, camera=camera), interpolation="none")
         axes.axis("off")
-        figure.text(
-            (left + size / 2) / width,
-            (top - 0.2) / height,
-            shorten(panel.title, int(size / 0.095)),
-            ha="center",
-            va="center",
-            fontsize=11,
-            parse_math=False,
-        )
+        name = shorten(panel.title, int(size / 0.095))
+        figure.text((left + size / 2) / width, (top - 0.2) / height, name, fontsize=11, **centred)
         box = (left / width, (top - 0.35 - size - bars) / height, size / width, bars / height)
         _scale(figure, colouring, box)
     if legend:
         figure.legend(
             handles=legend,
             loc="lower center",
-            ncols=max(1, min(len(legend), int(columns * size / 1.25))),
+            ncols=min(len(legend), entries_per_row),
             frameon=False,
             fontsize=10,
             handlelength=1.0,
             handleheight=1.0,
             columnspacing=1.2,
         )
-    return figure
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=dpi, format="png")
+    return Path(path)
 
 
-def render(
-    panel: Panel, width: int, height: int, *, camera: Camera | None = None, colouring: Colouring | None = None
-) -> Bytes:
-    """Return a (height, width, 4) picture of a panel's surface on a clear background.
+def render(panel: Panel, width: int, height: int, *, camera: Camera | None = None) -> Bytes:
+    """Return a (height, width, 4) picture of a panel's surface, in its first colouring, without background.
 
     Parameters
     ----------
     camera : Camera, optional
         From the front if left out.
-    colouring : optional
-        The panel's first if left out.
     """
     mesh = panel.mesh
-    colouring = colouring or next(iter(panel.colourings), None)
+    colouring = next(iter(panel.colourings), None)
     centre, scale = frame(mesh, panel.focus)
     points = (mesh.vertices - centre) / scale
     wide, high = _SMOOTH * width, _SMOOTH * height
@@ -216,13 +168,11 @@ def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: fl
             )
             return found
         case Scalar():
-            low, high = colouring.limits
             values = colouring.values[corners]
             part = weights * ~np.isnan(values)
             total = part.sum(axis=1)
             value = (np.nan_to_num(values) * part).sum(axis=1) / np.where(total > 0, total, 1)
-            t = (value - low) / (high - low) if high > low else np.full(len(value), 0.5)
-            return col.look_up(colouring.ramp, np.where(total > 0.5, t, np.nan)) / 255
+            return colouring.colours_of(np.where(total > 0.5, value, np.nan)) / 255
         case Colours():
             mixed: Floats = np.einsum("nk,nkc->nc", weights, colouring.values[corners] / 255)
             return mixed
@@ -320,15 +270,13 @@ def _light(corners, weights, points, normals):  # type: ignore[no-untyped-def]
     return light
 
 
-def _legend(shown: Sequence[Colouring | None]) -> list[Any]:
-    """Handles for the classes that occur, each once."""
-    from matplotlib.patches import Patch
-
-    entries: dict[tuple[int, str], Any] = {}
+def _legend(shown: Sequence[Colouring | None]) -> list[Patch]:
+    """Return handles for the classes that occur, each once."""
+    entries: dict[tuple[int, str], Patch] = {}
     for colouring in shown:
         if isinstance(colouring, Labels):
             for k in np.unique(colouring.values[colouring.values >= 0]):
-                name = _plain_text(colouring.names[k])
+                name = plain_text(colouring.names[k])
                 entries[int(k), name] = Patch(facecolor=colouring.colours[k] / 255, label=name)
     return [entries[key] for key in sorted(entries)]
 
@@ -345,12 +293,6 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:left]}…{text[len(text) - (most - left - 1) :]}"
 
 
-def _plain_text(text: str) -> str:
-    """matplotlib reads $…$ as mathematics and leaves out labels that begin with an underscore."""
-    text = text.replace("$", r"\$")
-    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
-
-
 def _scale(figure: Figure, colouring: Colouring | None, box: tuple[float, float, float, float]) -> None:
     """Colour bar of a scalar, or wheel of polar coordinates, in a box of the figure."""
     left, bottom, width, height = box
@@ -361,8 +303,9 @@ def _scale(figure: Figure, colouring: Colouring | None, box: tuple[float, float,
         axes.set_yticks([])
         axes.tick_params(labelsize=8, length=2, pad=2)
         axes.locator_params(axis="x", nbins=4)
-        axes.set_xlabel(_plain_text(colouring.name), fontsize=9, labelpad=1)
-        _thin(axes)
+        axes.set_xlabel(plain_text(colouring.name), fontsize=9, labelpad=1)
+        for spine in axes.spines.values():
+            spine.set_linewidth(0.4)
     elif isinstance(colouring, Polar):
         inches = figure.get_size_inches()
         side = height * inches[1]
@@ -378,8 +321,3 @@ def _scale(figure: Figure, colouring: Colouring | None, box: tuple[float, float,
             fontsize=8,
             va="center",
         )
-
-
-def _thin(axes: Axes) -> None:
-    for spine in axes.spines.values():
-        spine.set_linewidth(0.4)

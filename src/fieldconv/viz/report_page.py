@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import count as count_from
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,17 +21,16 @@ from fieldconv.runs.trust import remarks
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.metric import Metric, count
 from fieldconv.viz import figures, page
-from fieldconv.viz.figures import split_history
+from fieldconv.viz.figures import CurvesByName
 from fieldconv.viz.page import note, section, table
 from fieldconv.viz.plot import COLUMN, SCREEN, Plot
 from fieldconv.viz.run_shapes import shape_panels, write_shape_pictures
 from fieldconv.viz.viewer import views
 
-Given = str | Path | Run
-Drawn = Mapping[str, tuple[ArrayLike, ...]]
+RunFolder = str | Path | Run
 
-SURE = 0.05  # a difference that chance makes more rarely counts as one
-_MOST_NAMED = 4  # runs that tested different shapes: a longer list would say little
+MAX_CHANCE = 0.05  # a difference that is due to chance less often than this is marked
+_MAX_NAMED_RUNS = 4  # runs that tested different shapes: a longer list would say little
 _TEST = (
     "Mean over the test shapes that both were tested on, each averaged over seeds, and the chance of a "
     "difference at least as large if the two did equally well: paired randomisation test (random signs of "
@@ -42,7 +40,7 @@ _TEST = (
 _NO_COLUMNS = ("name", "note", "order")
 
 
-def write_report(runs: Given | Sequence[Given], out: str | Path | None = None) -> Path:
+def write_report(runs: RunFolder | Sequence[RunFolder], out: str | Path | None = None) -> Path:
     """Write a page that works offline about one run, or about several side by side.
 
     Of one run it has results, curves, shapes in 3-D and settings; of several their results and curves
@@ -66,17 +64,16 @@ def write_report(runs: Given | Sequence[Given], out: str | Path | None = None) -
     RunError
         If a folder is no run, or a file in it cannot be read.
     """
-    read = _read(runs)
-    if len(read) == 1:
-        [run] = read
+    groups = _read_groups(runs)
+    run = _single_run(groups)
+    if run is not None:
         if out is None:
             if run.folder is None:
                 raise ValueError("this evaluation has no run folder; say where its report goes")
             out = run.folder / "report.html"
         return page.write(out, report(run))
-    groups = group_by_seed(read)
     names = [name for group in groups for name in group.named_runs]
-    heading = f"Comparison of {len(read)} runs"
+    heading = f"Comparison of {len(names)} runs"
     html = groups_page(groups, title="Comparison of runs", heading=heading, caption=", ".join(names))
     return page.write(out or "compare.html", html)
 
@@ -89,8 +86,8 @@ def report(run: Run) -> str:
     return groups_page(group_by_seed([run]), title=title, heading=f"{task}: {run.name}", caption=about)
 
 
-def compare(runs: Sequence[Given], out: str | Path) -> Path:
-    """Write one page about several runs: `write_report` under the name by which it is looked for."""
+def compare(runs: Sequence[RunFolder], out: str | Path) -> Path:
+    """Write one page about several runs, as `write_report` does."""
     return write_report(runs, out)
 
 
@@ -113,61 +110,65 @@ def groups_page(
     failed : mapping of str to str
         Runs that were not finished, and why.
     """
-    alone = _alone(groups)
+    run = _single_run(groups)
     parts = [
         page.heading(heading or title, caption),
-        _side_by_side_results(groups) if alone is None else _headline(alone),
-        *(note(f"{run} was not finished: {why}") for run, why in (failed or {}).items()),
+        _side_by_side_results(groups) if run is None else _headline(run),
+        *(note(f"{name} was not finished: {why}") for name, why in (failed or {}).items()),
         _differences(groups, differences),
         _training(groups),
         _parts(groups),
-        _curves(groups),
-        *([_settings_that_differ(groups)] if alone is None else _evidence(alone)),
+        *(section(about.title, plot.html(), about.caption) for about, plot in _curve_plots(groups, SCREEN)),
     ]
-    return page.page(title, "\n".join(filter(None, parts)), viewer=alone is not None)
+    if run is None:
+        parts.append(_settings_that_differ(groups))
+    else:
+        parts += [_descriptors(run), _shapes(run), _every_shape(run), _settings(run)]
+    return page.page(title, "\n".join(filter(None, parts)), viewer=run is not None)
 
 
-def write_figures(runs: Given | Sequence[Given], folder: str | Path) -> list[Path]:
+def write_figures(runs: RunFolder | Sequence[RunFolder], folder: str | Path) -> list[Path]:
     """Write the plots of one run, or of several over each other, as PNG and PDF for print.
 
     Of a single run also pictures of its worst and best test shapes, as PNG. Parameters are those of
     `write_report`; ``folder`` is where the files go. Return them.
     """
-    return write_group_figures(group_by_seed(_read(runs)), folder)
+    return write_group_figures(_read_groups(runs), folder)
 
 
 def write_group_figures(groups: Sequence[RunGroup], folder: str | Path) -> list[Path]:
     """Write the plots of groups of runs as PNG and PDF for print, with a band of one deviation over seeds."""
-    made: dict[str, Plot] = {}
-    alone = _alone(groups)
-    if alone is not None:
-        if alone.history:
-            made["training"] = figures.training_curves(alone.history, alone.known_metrics)
-        if (matrix := alone.confusion()) is not None:
-            made["confusion"] = figures.confusion_matrix(*matrix)
-        if (parts := alone.parts()) is not None:
-            made["iou"] = figures.bars({"IoU": parts[0]}, parts[1], classes=parts[2])
-        if alone.descriptors is not None:
-            made["descriptors"] = figures.scatter(*alone.descriptors, alone.class_names)
+    plots: dict[str, Plot] = {}
+    run = _single_run(groups)
+    if run is not None:
+        if run.history:
+            plots["training"] = figures.training_curves(run.history, run.known_metrics)
+        if (matrix := run.confusion()) is not None:
+            plots["confusion"] = figures.confusion_matrix(*matrix)
+        if (parts := run.parts()) is not None:
+            plots["iou"] = figures.bars({"IoU": parts[0]}, parts[1], classes=parts[2])
+        if run.descriptors is not None:
+            plots["descriptors"] = figures.scatter(*run.descriptors, run.class_names)
     else:
         for key, (y, percent) in _shared_columns(groups).items():
             logged = [group for group in groups if any(key in run.history for run in group.runs.values())]
-            drawn = {group.name: _with_band(group.over_epochs(key)) for group in logged}
-            made[f"training_{key}"] = figures.lines(drawn, x="epoch", y=y, percent=percent, whole=True)
+            curves = {group.name: _with_band(group.over_epochs(key)) for group in logged}
+            plots[f"training_{key}"] = figures.lines(curves, x="epoch", y=y, percent=percent, whole=True)
     for place, (_, plot) in enumerate(_curve_plots(groups, COLUMN)):
-        made[f"curves_{place + 1}" if place else "curves"] = plot
-    written = [path for name, plot in made.items() for path in plot.save(Path(folder) / name)]
-    return written if alone is None else written + write_shape_pictures(alone, folder)
+        plots[f"curves_{place + 1}" if place else "curves"] = plot
+    written = [path for name, plot in plots.items() for path in plot.save(Path(folder) / name)]
+    return written if run is None else written + write_shape_pictures(run, folder)
 
 
-def _read(runs: Given | Sequence[Given]) -> list[Run]:
-    given = [runs] if isinstance(runs, str | Path | Run) else list(runs)
-    if not given:
+def _read_groups(runs: RunFolder | Sequence[RunFolder]) -> list[RunGroup]:
+    """Read the runs that are named by their folders, and group them by seed."""
+    folders = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    if not folders:
         raise RunError("no run to report; name at least one run folder")
-    return [run if isinstance(run, Run) else read_run(run) for run in given]
+    return group_by_seed([run if isinstance(run, Run) else read_run(run) for run in folders])
 
 
-def _alone(groups: Sequence[RunGroup]) -> Run | None:
+def _single_run(groups: Sequence[RunGroup]) -> Run | None:
     """Return the run, if there is only one."""
     return groups[0].first if len(groups) == 1 and len(groups[0].runs) == 1 else None
 
@@ -200,13 +201,13 @@ def _card(run: Run, key: str, *, main: bool) -> str:
 
 def _measured_on(run: Run) -> str:
     """Say how much was tested, and what the intervals are."""
-    told = run.evaluation.measured_on()
+    amount = run.evaluation.measured_on()
     below = []
     if any(run.interval(key) is not None for key in run.metrics):
         below.append("its 95 % interval over shapes like these")
     if any(run.guess(key) is not None for key in run.metrics):
         below.append("what guessing reaches")
-    return f"{told} Below a number: {' and '.join(below)}." if told and below else told
+    return f"{amount} Below a number: {' and '.join(below)}." if amount and below else amount
 
 
 def _published(run: Run) -> str:
@@ -218,25 +219,29 @@ def _published(run: Run) -> str:
         return caption
     own = run.metrics.get(benchmark.metric)
     rows = [*benchmark.results, *([] if own is None else [("This run", own)])]
-    drawn = figures.ranking(rows, "This run", run.metric(benchmark.metric), width=SCREEN)
-    return f"<h3>Beside published results</h3>{drawn.html()}{caption}"
+    plot = figures.ranking(rows, "This run", run.metric(benchmark.metric))
+    return f"<h3>Beside published results</h3>{plot.html()}{caption}"
 
 
 def _side_by_side_results(groups: Sequence[RunGroup]) -> str:
     """Tables of results, best first: of groups over their seeds, and of each run."""
-    runs = {name: run for group in groups for name, run in group.named_runs.items()}
+    runs = _named_runs(groups)
     metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
     if not metrics:
         return note("None of these runs has been evaluated.")
-    told = "".join(note(text) for text in _told_of_all(groups))
+    notes = "".join(note(text) for text in _notes(runs, groups))
     over_seeds = _results_table(groups, metrics)
     if all(len(group.runs) == 1 for group in groups):
-        return section("Results", over_seeds + told, "Best first; the best of each column is bold.")
+        return section("Results", over_seeds + notes, "Best first; the best of each column is bold.")
     tasks = list(dict.fromkeys(run.task for run in runs.values()))
     each = [RunGroup(name, {0: run}) for name, run in runs.items()]
     each.sort(key=lambda group: (tasks.index(group.first.task), -group.goodness))
     caption = "Mean ± standard deviation over runs that differ in their seed only; best first."
-    return section("Results", f"{over_seeds}{told}<h3>Each run</h3>{_results_table(each, metrics)}", caption)
+    return section("Results", f"{over_seeds}{notes}<h3>Each run</h3>{_results_table(each, metrics)}", caption)
+
+
+def _named_runs(groups: Sequence[RunGroup]) -> dict[str, Run]:
+    return {name: run for group in groups for name, run in group.named_runs.items()}
 
 
 def _results_table(groups: Sequence[RunGroup], metrics: Mapping[str, Metric]) -> str:
@@ -264,36 +269,34 @@ def _results_table(groups: Sequence[RunGroup], metrics: Mapping[str, Metric]) ->
     return f'<div class="scroll results">{table(header, cells, marked=marked)}</div>'
 
 
-def _told_of_all(groups: Sequence[RunGroup]) -> list[str]:
+def _notes(runs: Mapping[str, Run], groups: Sequence[RunGroup]) -> list[str]:
     """Return on how much the runs were measured, and what readers should know of their numbers, once each."""
-    runs = {name: run for group in groups for name, run in group.named_runs.items()}
     amounts = {name: run.evaluation.measured_on() for name, run in runs.items() if run.shapes}
-    told = []
+    notes = []
     if len(set(amounts.values())) == 1:
         first, *_ = amounts.values()
-        told.append(first.replace("Measured on", "Each measured on", 1))
-    elif len(amounts) <= _MOST_NAMED:
-        told += [f"{name}: {text[0].lower()}{text[1:]}" for name, text in amounts.items()]
+        notes.append(first.replace("Measured on", "Each measured on", 1))
+    elif len(amounts) <= _MAX_NAMED_RUNS:
+        notes += [f"{name}: {text[0].lower()}{text[1:]}" for name, text in amounts.items()]
     tested = {
         frozenset(run.evaluation.amount() for run in group.runs.values() if run.shapes) for group in groups
     }
     if len(tested - {frozenset()}) > 1:
-        told.append("The runs were tested on different shapes: differences may come from those.")
-    guesses = {
-        f"Guessing ({how}) reaches {run.metric(key).text(value)} ({run.metric(key).label})."
-        for run in runs.values()
-        for key in list(run.metrics)[:1]
-        if (guess := run.guess(key)) is not None
-        for how, value in [guess]
-    }
-    told += sorted(guesses)
-    said: dict[str, list[str]] = {}
+        notes.append("The runs were tested on different shapes: differences may come from those.")
+    guesses = set()
+    for run in runs.values():
+        for key in list(run.metrics)[:1]:
+            if (guess := run.guess(key)) is not None:
+                how, reached = guess[0], run.metric(key).text(guess[1])
+                guesses.add(f"Guessing ({how}) reaches {reached} ({run.metric(key).label}).")
+    notes += sorted(guesses)
+    names_of: dict[str, list[str]] = {}
     for name, run in runs.items():
         for text in remarks(run, guessing=False):
-            said.setdefault(text, []).append(name)
-    for text, names in said.items():
-        told.append(text if len(names) == len(runs) else f"{', '.join(names)}: {text[0].lower()}{text[1:]}")
-    return told
+            names_of.setdefault(text, []).append(name)
+    for text, names in names_of.items():
+        notes.append(text if len(names) == len(runs) else f"{', '.join(names)}: {text[0].lower()}{text[1:]}")
+    return notes
 
 
 def _differences(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> str:
@@ -302,16 +305,15 @@ def _differences(groups: Sequence[RunGroup], differences: Sequence[Difference]) 
     key = run.rank_by or next(iter(run.metrics), None)
     if not differences or key is None:
         return ""
-    judged = run.metric(key)
+    metric = run.metric(key)
     rows, marked = [], set()
-    for place, found in enumerate(differences):
-        points = judged.style == "percent"
-        size = f"{100 * found.mean:+.1f} points" if points else f"{found.mean:+.4g}"
-        chance = "< 0.001" if found.chance < 0.001 else f"{found.chance:.3f}"
-        rows.append([f"{found.one} − {found.other}", size, str(found.shapes), chance])
-        if found.chance < SURE:
-            marked.add((place, 3))
-    inside = table(["pair", f"difference of {judged.label}", "shapes", "chance"], rows, marked=marked)
+    for row, pair in enumerate(differences):
+        size = f"{100 * pair.mean:+.1f} points" if metric.style == "percent" else f"{pair.mean:+.4g}"
+        chance = "< 0.001" if pair.chance < 0.001 else f"{pair.chance:.3f}"
+        rows.append([f"{pair.one} − {pair.other}", size, str(pair.shapes), chance])
+        if pair.chance < MAX_CHANCE:
+            marked.add((row, 3))
+    inside = table(["pair", f"difference of {metric.label}", "shapes", "chance"], rows, marked=marked)
     return section("Differences", f'<div class="scroll">{inside}</div>', _TEST)
 
 
@@ -320,73 +322,65 @@ def _differences(groups: Sequence[RunGroup], differences: Sequence[Difference]) 
 
 def _training(groups: Sequence[RunGroup]) -> str:
     """Training over epochs: the columns of one run by kind, or each column that several runs have."""
-    alone, drawn, caption = _alone(groups), [], ""
-    if alone is not None:
-        kinds = split_history(alone.history, alone.known_metrics)
-        epochs = epochs_of(alone.history)
-        for keys, y in zip(kinds, ("loss", "share", "score"), strict=True):
-            curves: Drawn = {alone.metric(key).label: (epochs, alone.history[key]) for key in keys}
+    run, plots, caption = _single_run(groups), [], ""
+    if run is not None:
+        epochs = epochs_of(run.history)
+        for kind, keys in figures.split_history(run.history, run.known_metrics).items():
+            curves: CurvesByName = {run.metric(key).label: (epochs, run.history[key]) for key in keys}
             if keys:
-                title = next(iter(curves)) if len(curves) == 1 else y
-                drawn.append(_over_epochs(curves, title, percent=y == "share"))
-        if (seconds := alone.history.get("seconds")) is not None:
+                title = next(iter(curves)) if len(curves) == 1 else kind
+                plots.append(_over_epochs(curves, title, percent=kind == "share"))
+        if (seconds := run.history.get("seconds")) is not None:
             caption = f"{count(len(seconds), 'epoch')}, {duration(float(np.nansum(seconds)))}"
     else:
-        runs = [(k, name, run) for k, group in enumerate(groups) for name, run in group.named_runs.items()]
+        runs = [
+            (k, name, run.history) for k, group in enumerate(groups) for name, run in group.named_runs.items()
+        ]
         for key, (y, percent) in _shared_columns(groups).items():
-            logged = [(k, name, run.history) for k, name, run in runs if key in run.history]
+            logged = [(k, name, log) for k, name, log in runs if key in log]
             curves = {name: (epochs_of(log), log[key]) for _, name, log in logged}
-            drawn.append(_over_epochs(curves, y, percent=percent, colours=[k for k, _, _ in logged]))
+            plots.append(_over_epochs(curves, y, percent=percent, colours=[k for k, _, _ in logged]))
         if len(groups) < len(runs):
             caption = "Runs that differ in their seed only share a colour."
-    return section("Training", _side_by_side(drawn), caption) if drawn else ""
+    return section("Training", _side_by_side(plots), caption) if plots else ""
 
 
-def _over_epochs(curves: Drawn, y: str, *, percent: bool, colours: Sequence[int] | None = None) -> str:
+def _over_epochs(curves: CurvesByName, y: str, *, percent: bool, colours: Sequence[int] | None = None) -> str:
     plot = figures.lines(curves, x="epoch", y=y, percent=percent, whole=True, colours=colours, width=SCREEN)
     return plot.html()
 
 
 def _shared_columns(groups: Sequence[RunGroup]) -> dict[str, tuple[str, bool]]:
     """Return what at least two runs have logged: its name for people, and whether it is in percent."""
-    seen: dict[str, list[tuple[str, bool]]] = {}
-    for run in (run for group in groups for run in group.runs.values()):
-        losses, shares, others = split_history(run.history, run.known_metrics)
-        for key in (*losses, *shares, *others):
-            seen.setdefault(key, []).append((run.metric(key).label, key in shares))
+    columns: dict[str, list[tuple[str, bool]]] = {}
+    for run in _named_runs(groups).values():
+        for kind, keys in figures.split_history(run.history, run.known_metrics).items():
+            for key in keys:
+                columns.setdefault(key, []).append((run.metric(key).label, kind == "share"))
     return {
-        key: (found[0][0], all(percent for _, percent in found))
-        for key, found in seen.items()
-        if len(found) > 1
+        key: (logged[0][0], all(percent for _, percent in logged))
+        for key, logged in columns.items()
+        if len(logged) > 1
     }
 
 
 def _parts(groups: Sequence[RunGroup]) -> str:
     """How well each part is found, and of one run what it is taken for."""
-    alone = _alone(groups)
-    matrix = None if alone is None else alone.confusion()
-    confused = [] if matrix is None else [figures.confusion_matrix(*matrix).html()]
-    found = {group.name: parts for group in groups if (parts := group.parts()) is not None}
-    if not found:
-        return section("Confusion", confused[0], "In percent of each true class.") if confused else ""
-    _, names, numbers = next(iter(found.values()))
-    if any(own != names for _, own, _ in found.values()):
+    run = _single_run(groups)
+    matrix = None if run is None else run.confusion()
+    confusion = [] if matrix is None else [figures.confusion_matrix(*matrix).html()]
+    parts_of = {group.name: parts for group in groups if (parts := group.parts()) is not None}
+    if not parts_of:
+        return section("Confusion", confusion[0], "In percent of each true class.") if confusion else ""
+    _, names, numbers = next(iter(parts_of.values()))
+    if any(own != names for _, own, _ in parts_of.values()):
         return ""
-    drawn = figures.bars(
-        {name: iou for name, (iou, _, _) in found.items()}, names, classes=numbers, width=SCREEN
-    )
-    if alone is not None:
-        return section(
-            "Parts", _side_by_side([drawn.html(), *confused]), "Confusion in percent of each true part."
-        )
+    iou = {name: iou for name, (iou, _, _) in parts_of.items()}
+    bars = figures.bars(iou, names, classes=numbers, width=SCREEN).html()
+    if run is not None:
+        return section("Parts", _side_by_side([bars, *confusion]), "Confusion in percent of each true part.")
     several = any(len(group.runs) > 1 for group in groups)
-    return section("Parts", drawn.html(), "Means over seeds." if several else "")
-
-
-def _curves(groups: Sequence[RunGroup]) -> str:
-    return "".join(
-        section(texts.title, plot.html(), texts.caption) for texts, plot in _curve_plots(groups, SCREEN)
-    )
+    return section("Parts", bars, "Means over seeds." if several else "")
 
 
 def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves, Plot]]:
@@ -394,12 +388,12 @@ def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves,
 
     The curve of a group is the mean over its seeds, with a band of one standard deviation.
     """
-    found: dict[Curves, dict[str, tuple[ArrayLike, ...]]] = {}
+    plotted: dict[Curves, dict[str, tuple[ArrayLike, ...]]] = {}
     numbers: dict[str, int] = {}
     for k, group in enumerate(groups):
-        own = found.setdefault(group.curve_texts, {}) if group.first.curves else {}
+        own = plotted.setdefault(group.curve_texts, {}) if group.first.curves else {}
         if (curve := group.curve()) is not None:
-            name = next(iter(group.first.curves)) if _alone(groups) else group.name
+            name = next(iter(group.first.curves)) if _single_run(groups) else group.name
             own[name] = _with_band(curve)
             numbers[name] = k
         elif group.first.curves:  # no mean of curves that are given at different x
@@ -409,16 +403,15 @@ def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves,
                     numbers[name] = k
     for group in groups:
         for name, rows in group.baselines().items():
-            found[group.curve_texts].setdefault(name, tuple(rows.T))
-    drawn = []
-    for texts, curves in found.items():
+            plotted[group.curve_texts].setdefault(name, tuple(rows.T))
+    plots = []
+    for texts, curves in plotted.items():
         further = count_from(len(groups))
         colours = [numbers[name] if name in numbers else next(further) for name in curves]
-        limits = (None, (0.0, 1.01) if _are_shares(curves) else None)
-        drawn.append(
-            (texts, figures.lines(curves, **texts.axes, limits=limits, colours=colours, width=width))
-        )
-    return drawn
+        limits = (0.0, 1.01) if _are_shares(curves) else None
+        plot = figures.lines(curves, **texts.axes, y_limits=limits, colours=colours, width=width)
+        plots.append((texts, plot))
+    return plots
 
 
 def _with_band(rows: np.ndarray) -> tuple[ArrayLike, ...]:
@@ -427,7 +420,7 @@ def _with_band(rows: np.ndarray) -> tuple[ArrayLike, ...]:
     return (at, height, spread) if spread.any() else (at, height)
 
 
-def _are_shares(curves: Drawn) -> bool:
+def _are_shares(curves: CurvesByName) -> bool:
     heights = [np.asarray(curve[1], dtype=np.float64) for curve in curves.values()]
     return all(np.nanmin(own) >= 0 and np.nanmax(own) <= 1 for own in heights)
 
@@ -435,17 +428,12 @@ def _are_shares(curves: Drawn) -> bool:
 # --- one run
 
 
-def _evidence(run: Run) -> list[str]:
-    """What there is of a single run: descriptors, shapes in 3-D, each shape's numbers, settings."""
-    return [_descriptors(run), _shapes(run), _every_shape(run), _settings(run)]
-
-
 def _descriptors(run: Run) -> str:
     if run.descriptors is None:
         return ""
-    drawn = figures.scatter(*run.descriptors, run.class_names, width=SCREEN)
+    plot = figures.scatter(*run.descriptors, run.class_names, width=SCREEN)
     caption = "t-SNE of the network's descriptors of points on these shapes, coloured by their true class."
-    return section("Descriptors", drawn.html(), caption)
+    return section("Descriptors", plot.html(), caption)
 
 
 def _shapes(run: Run) -> str:
@@ -465,21 +453,21 @@ def _every_shape(run: Run) -> str:
         header = ["shape", "result"]
         rows = [[str(shape.get("name")), run.describe(shape)] for shape in shapes]
     else:
-        given = {key: value for shape in shapes for key, value in shape.items() if key not in _NO_COLUMNS}
-        keys = [
-            key for key, value in given.items() if not isinstance(value, list | tuple | dict | np.ndarray)
-        ]
-        header = ["shape", *(run.metric(key).label for key in keys)]
+        known = {key: value for shape in shapes for key, value in shape.items() if key not in _NO_COLUMNS}
+        lists = (list, tuple, dict, np.ndarray)
+        metrics = {key: run.metric(key) for key, value in known.items() if not isinstance(value, lists)}
+        header = ["shape", *(metric.label for metric in metrics.values())]
         rows = [
-            [str(shape.get("name")), *(_cell(run, key, shape.get(key)) for key in keys)] for shape in shapes
+            [str(shape.get("name")), *(_cell(metric, shape.get(key)) for key, metric in metrics.items())]
+            for shape in shapes
         ]
     one, several = f"The {run.evaluation.unit}", f"All {count(len(shapes), run.evaluation.unit)}, worst first"
     return _folded(one if len(shapes) == 1 else several, table(header, rows))
 
 
-def _cell(run: Run, key: str, value: Any) -> str:
+def _cell(metric: Metric, value: object) -> str:
     if value is None or isinstance(value, float | np.floating):
-        return run.metric(key).text(None if value is None else float(value))
+        return metric.text(None if value is None else float(value))
     return str(value)
 
 

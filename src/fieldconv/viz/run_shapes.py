@@ -14,7 +14,7 @@ from fieldconv.runs.run import Run, partner_file, worst_and_best
 from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz.panels import Panel, magnitude
 from fieldconv.viz.picture import write_picture
-from fieldconv.viz.values import colouring, read_shape
+from fieldconv.viz.values import colourings, read_shape, template_panels
 
 
 def shape_panels(run: Run) -> list[Panel]:
@@ -24,40 +24,17 @@ def shape_panels(run: Run) -> list[Panel]:
     pairs = any(partner_file(path).exists() for _, path in files)
     most = 2 if pairs else 3 if template is not None else 4  # beside partners or the template
     files = [files[k] for k in worst_and_best(range(len(files)), most)]
-    shown = [(run.shapes[place], *_with_mistakes(run, *read_shape(path)), path) for place, path in files]
-    if not any(values.kind == "places" for _, _, own, _ in shown for values in own):
-        template = None
-    largest: dict[str, float] = {}
-    for _, _, own, _ in shown:
-        for values in own:
-            if values.kind in ("error", "field"):
-                size = magnitude(values.values) if values.kind == "field" else values.values
-                top = float(np.nanmax(size, initial=0))
-                largest[values.key] = max(largest.get(values.key, 0.0), top)
-    panels = []
-    if template is not None:
-        every = np.arange(len(template.vertices))
-        name = next(values.name for _, _, own, _ in shown for values in own if values.kind == "places")
-        own_places = colouring(
-            VertexValues(name=name, kind="places", values=every), template, template=template
-        )
-        panels.append(Panel(mesh=template, title="Template", colourings=[own_places]))
-    for place, (shape, mesh, own, path) in enumerate(shown):
-        standing = "worst" if place < len(shown) // 2 else "best"
-        title, _, other = str(shape.get("name", mesh.name)).partition(" → ")
-        text = run.describe(shape)
-        panels.append(
-            Panel(
-                mesh=mesh,
-                title=title,
-                note=": ".join(filter(None, (standing, text))) if len(shown) > 1 else text,
-                colourings=[
-                    colouring(values, mesh, template=template, largest=largest.get(values.key))
-                    for values in own
-                    if values.kind != "places" or template is not None
-                ],
-            )
-        )
+    shapes = [(run.shapes[place], *_with_mistakes(run, *read_shape(path)), path) for place, path in files]
+    every = [own for _, _, values, _ in shapes for own in values]
+    panels = template_panels(template, every)
+    largest = _largest(every)
+    for place, (record, mesh, values, path) in enumerate(shapes):
+        standing = "worst" if place < len(shapes) // 2 else "best"
+        title, _, other = str(record.get("name", mesh.name)).partition(" → ")
+        text = run.describe(record)
+        note = ": ".join(filter(None, (standing, text))) if len(shapes) > 1 else text
+        ways = colourings(values, mesh, template, largest)
+        panels.append(Panel(mesh=mesh, title=title, note=note, colourings=ways))
         if partner_file(path).exists():
             partner, _ = read_shape(partner_file(path))
             panels.append(
@@ -66,21 +43,21 @@ def shape_panels(run: Run) -> list[Panel]:
     return panels
 
 
+def _largest(every: Sequence[VertexValues]) -> dict[str, float]:
+    """Return the largest error, or length of a vector, over all shapes by the key of the values."""
+    largest: dict[str, float] = {}
+    for own in every:
+        if own.kind in ("error", "field"):
+            sizes = magnitude(own.values) if own.kind == "field" else own.values
+            largest[own.key] = max(largest.get(own.key, 0.0), float(np.nanmax(sizes, initial=0)))
+    return largest
+
+
 def write_shape_pictures(run: Run, folder: str | Path) -> list[Path]:
-    """Write the worst and best test shapes of a run as PNG, once for each way to colour them.
+    """Write the worst and best test shapes of a run: ``shapes_<what>.png`` for each way to colour them.
 
     Parts by truth and prediction, features at corresponding points, how far down the list the first right
     match is: what there is depends on the task.
-
-    Parameters
-    ----------
-    run : Run
-    folder : path
-
-    Returns
-    -------
-    list of paths
-        ``shapes_<what>.png``.
     """
     panels = shape_panels(run)
     names = list(dict.fromkeys(colouring.name for panel in panels for colouring in panel.colourings))

@@ -13,8 +13,8 @@ Files without JSON are read by the names of their properties.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
 
 FORMAT = "fieldconv shape"
-MOST_CLASSES = 256  # nobody can tell more of them apart: whole numbers above are shown as numbers
-_NO_VALUE = 128  # grey
+MAX_CLASSES = 256  # colours of more classes cannot be told apart: they are shown as numbers
+_NO_VALUE = 128  # grey, in files
 
 # Names of the parts in which vectors and colours are kept: PLY properties are single numbers.
 _COMPLEX, _SPACE, _CHANNELS = ("re", "im"), ("x", "y", "z"), ("red", "green", "blue")
@@ -41,17 +41,23 @@ _COMPLEX, _SPACE, _CHANNELS = ("re", "im"), ("x", "y", "z"), ("red", "green", "b
 class Shown:
     """What is shown of one mesh: values to colour it by, and a note above it."""
 
-    values: list[VertexValues] = field(default_factory=list)
+    values: Sequence[VertexValues] = ()
     note: str = ""
 
 
 def colouring(
-    values: VertexValues, mesh: Mesh, *, template: Mesh | None = None, largest: float | None = None
+    values: VertexValues,
+    mesh: Mesh | None = None,
+    *,
+    template: Mesh | None = None,
+    largest: float | None = None,
 ) -> pan.Colouring:
-    """Return the values as a way to colour a panel of the mesh.
+    """Return the values as a way to colour a mesh.
 
     Parameters
     ----------
+    mesh : Mesh, optional
+        Mesh of the values. Vectors are drawn as arrows only if it is given.
     template : Mesh, optional
         Mesh that ``"places"`` refer to.
     largest : float, optional
@@ -69,53 +75,76 @@ def colouring(
     >>> colouring(parts, mesh).names
     ['a', 'b']
     """
-    given = values.values
+    name, array = values.name, values.values
+    upper_limit = None if values.limits is None else values.limits[1]
     match values.kind:
         case "labels":
-            return pan.labels(values.name, given, values.class_names)
+            return pan.labels(name, array, values.class_names)
         case "scalar":
-            return pan.scalar(values.name, given, limits=values.limits)
+            return pan.scalar(name, array, limits=values.limits)
         case "error":
-            top = values.limits[1] if values.limits is not None else largest
-            return pan.error(values.name, given, largest=top)
+            return pan.error(name, array, largest=largest if upper_limit is None else upper_limit)
         case "places":
             if template is None:
-                raise ValueError(f"{values.name!r} names vertices of a template; give that mesh, too")
-            return pan.carried(values.name, template, given)
+                raise ValueError(f"{name!r} names vertices of a template; give that mesh, too")
+            return pan.carried(name, template, array)
         case "field":
-            vectors = np.iscomplexobj(given) or given.ndim == 2
-            arrows = pan.field_arrows(mesh, given) if vectors else None
-            top = values.limits[1] if values.limits is not None else None
-            return pan.field(values.name, given, largest=top, largest_of_all=largest, arrows=arrows)
+            vectors = np.iscomplexobj(array) or array.ndim == 2
+            arrows = pan.field_arrows(mesh, array) if vectors and mesh is not None else None
+            return pan.field(name, array, largest=upper_limit, largest_of_all=largest, arrows=arrows)
         case "colours":
-            return pan.Colours(name=values.name, values=given)
+            return pan.Colours(name=name, values=array)
         case "descriptors":
-            return pan.Colours(name=values.name, values=col.alike([given])[0])
+            return pan.Colours(name=name, values=col.alike([array])[0])
 
 
-def coloured_alike(shown: Sequence[Shown]) -> list[Shown]:
-    """Return what is shown of several meshes with colours for descriptors that all meshes share.
+def colourings(
+    values: Iterable[VertexValues],
+    mesh: Mesh,
+    template: Mesh | None,
+    largest: Mapping[str, float] = {},
+) -> list[pan.Colouring]:
+    """Return the values as ways to colour a mesh, without places if there is no template.
+
+    Parameters
+    ----------
+    largest : dict of str to float
+        Largest number over all meshes that are shown together, by the key of the values.
+    """
+    return [
+        colouring(own, mesh, template=template, largest=largest.get(own.key))
+        for own in values
+        if own.kind != "places" or template is not None
+    ]
+
+
+def template_panels(template: Mesh | None, values: Iterable[VertexValues]) -> list[pan.Panel]:
+    """Return a panel of the template, if there is one and any of the values are places on it."""
+    name = next((own.name for own in values if own.kind == "places"), None)
+    if template is None or name is None:
+        return []
+    places = pan.carried(name, template, np.arange(len(template.vertices)))
+    return [pan.Panel(mesh=template, title="Template", colourings=[places])]
+
+
+def share_descriptor_colours(shown: Sequence[Shown]) -> list[Shown]:
+    """Replace the descriptors of several meshes by colours that all meshes share.
 
     Examples
     --------
     >>> rows = [[0.0, 1.0], [2.0, 0.0]]
     >>> both = [VertexValues(name="Network", kind="descriptors", values=own) for own in (rows, rows[::-1])]
-    >>> one, other = (shown.values[0].values for shown in coloured_alike([Shown([own]) for own in both]))
-    >>> bool((one == other[::-1]).all())
+    >>> one, other = share_descriptor_colours([Shown([own]) for own in both])
+    >>> bool((one.values[0].values == other.values[0].values[::-1]).all())
     True
     """
-    every = [own.values for one in shown for own in one.values if own.kind == "descriptors"]
-    colours = iter(col.alike(every) if every else ())
-    return [
-        replace(
-            one,
-            values=[
-                replace(own, kind="colours", values=next(colours)) if own.kind == "descriptors" else own
-                for own in one.values
-            ],
-        )
-        for one in shown
-    ]
+    descriptors = [own.values for one in shown for own in one.values if own.kind == "descriptors"]
+    colours = iter(col.alike(descriptors) if descriptors else ())
+
+    def coloured(own: VertexValues) -> VertexValues:
+        return replace(own, kind="colours", values=next(colours)) if own.kind == "descriptors" else own
+
+    return [replace(one, values=[coloured(own) for own in one.values]) for one in shown]
 
 
 def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> NDArray[np.uint8]:
@@ -127,55 +156,17 @@ def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> NDA
     array([[  0, 114, 178],
            [128, 128, 128]], dtype=uint8)
     """
-    given = values.values
-    if values.kind == "colours":
-        return given.copy()
-    if values.kind == "descriptors":
-        return col.alike([given])[0]
-    if values.kind == "labels":
-        palette = col.categorical(max(len(values.class_names), int(given.max(initial=-1)) + 1, 1))
-        return np.where((given >= 0)[:, None], palette[np.maximum(given, 0)], np.uint8(_NO_VALUE))
-    if values.kind == "places":
-        if template is None:
-            raise ValueError(f"{values.name!r} names vertices of a template; give that mesh, too")
-        known = pan.carried(values.name, template, given).values
-        return np.where((given >= 0)[:, None], known, np.uint8(_NO_VALUE))
-    scale: pan.Scalar
-    match values.kind:
-        case "scalar":
-            scale = pan.scalar(values.name, given, limits=values.limits)
-        case "error":
-            scale = pan.error(values.name, given, largest=values.limits[1] if values.limits else None)
-        case "field":
-            scale = pan.field(values.name, given, largest=values.limits[1] if values.limits else None)
-    low, high = scale.limits
-    place = (
-        (scale.values - low) / (high - low) if high > low else np.where(np.isnan(scale.values), np.nan, 0.5)
-    )
-    return np.where(np.isnan(place)[:, None], np.uint8(_NO_VALUE), col.look_up(scale.ramp, place))
+    match colouring(values, template=template):
+        case pan.Labels(values=classes, colours=palette):
+            colours, known = palette[np.maximum(classes, 0)], classes >= 0
+        case pan.Scalar(values=numbers) as scale:
+            colours, known = scale.colours_of(numbers), ~np.isnan(numbers)
+        case pan.Colours(values=colours, match=match):
+            known = np.full(len(colours), True) if match is None else match >= 0
+    return np.where(known[:, None], colours, np.uint8(_NO_VALUE))
 
 
 # --- files
-
-
-def write_coloured(
-    path: str | Path,
-    mesh: Mesh,
-    values: Sequence[VertexValues],
-    *,
-    template: Mesh | None = None,
-    about: Mapping[str, str] | None = None,
-) -> None:
-    """Write a mesh as `write_shape` does, with colours of the first of the values.
-
-    Parameters
-    ----------
-    template : Mesh, optional
-        Mesh that ``"places"`` refer to.
-    """
-    colours = vertex_colours(values[0], template=template)
-    coloured = Mesh(mesh.vertices, mesh.faces, vertex_colours=colours, vertex_data=dict(mesh.vertex_data))
-    write_shape(path, coloured, values, about=about)
 
 
 def write_shape(
@@ -214,33 +205,25 @@ def write_shape(
     path = Path(path)
     if path.suffix.lower() != ".ply":
         raise ValueError(f"{path}: values at vertices are kept in PLY files; give a name that ends in .ply")
-    columns: dict[str, NDArray[Any]] = {}
+    columns: dict[str, np.ndarray] = {}
     for own in values:
         if len(own.values) != len(mesh.vertices):
             raise ValueError(
                 f"{path}: {own.name!r} has {len(own.values):,} values but the mesh has "
                 f"{len(mesh.vertices):,} vertices; give one per vertex"
             )
-        for key, column in _split(own).items():
+        for key, column in _columns(own).items():
             if key in columns:
                 raise ValueError(f"{path}: two values have the key {key!r}; give each its own")
             columns[key] = column
-    kept = {key: data for key, data in mesh.vertex_data.items() if key not in columns and data.ndim == 1}
+    others = {key: data for key, data in mesh.vertex_data.items() if key not in columns and data.ndim == 1}
+    fields = ("key", "name", "kind", "limits", "class_names")
     description = {
         "format": FORMAT,
         "about": dict(about or {}),
-        "values": [
-            {
-                "key": own.key,
-                "name": own.name,
-                "kind": own.kind,
-                "limits": own.limits,
-                "class_names": own.class_names,
-            }
-            for own in values
-        ],
+        "values": [{name: getattr(own, name) for name in fields} for own in values],
     }
-    replace(mesh, vertex_data={**kept, **columns}).save(path)
+    replace(mesh, vertex_data={**others, **columns}).save(path)
     with atomic_path(path.with_suffix(".json")) as temporary:
         temporary.write_text(json.dumps(description, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
@@ -259,31 +242,32 @@ def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
     path = Path(path)
     mesh = load_shape(path)
     data = dict(mesh.vertex_data)
-    found = []
-    beside = path.with_suffix(".json")
+    described = []
     for entry in _description(path).get("values", []):
         try:
             own = VertexValues(
                 name=str(entry["name"]),
                 kind=entry["kind"],
-                values=_join(entry["kind"], entry["key"], data),
+                values=_pop_values(entry["kind"], entry["key"], data),
                 key=str(entry["key"]),
                 limits=entry.get("limits"),
                 class_names=tuple(entry.get("class_names") or ()),
             )
         except (KeyError, TypeError, ValueError) as problem:
             missing = f"{problem} is missing" if isinstance(problem, KeyError) else problem
-            raise ValueError(f"{beside} does not describe {path.name}: {missing}; write both again") from None
-        found.append(own)
+            raise ValueError(
+                f"{path.with_suffix('.json')} does not describe {path.name}: {missing}; write both again"
+            ) from None
+        described.append(own)
     # Where values are described, the colours of the file are only how other programs see the first of them;
     # but those of places cannot be made again without their template.
-    own_colours = None if found and found[0].kind != "places" else mesh.vertex_colours
-    rest = values_of(replace(mesh, vertex_data=data, vertex_colours=own_colours))
-    return replace(mesh, vertex_data={}), found + rest
+    own_colours = None if described and described[0].kind != "places" else mesh.vertex_colours
+    others = values_of(replace(mesh, vertex_data=data, vertex_colours=own_colours))
+    return replace(mesh, vertex_data={}), described + others
 
 
 def known_up(path: str | Path) -> str | None:
-    """Return the axis that points up as the JSON beside a mesh says it; None if it does not."""
+    """Return the axis that points up according to the JSON beside a mesh, or None."""
     try:
         up = read_about(path).get("up")
     except ValueError:  # a damaged file that need not be ours
@@ -303,7 +287,7 @@ def read_about(path: str | Path) -> dict[str, str]:
 
 
 def values_of(mesh: Mesh) -> list[VertexValues]:
-    """Return everything a mesh carries: labels, numbers and colours of its vertices, told by their names.
+    """Return labels, numbers and colours of a mesh's vertices; their names say what they are.
 
     Examples
     --------
@@ -311,55 +295,61 @@ def values_of(mesh: Mesh) -> list[VertexValues]:
     >>> [(values.name, values.kind) for values in values_of(mesh)]
     [('Prediction', 'labels'), ('Gap error', 'error')]
     """
-    data = {key: values for key, values in mesh.vertex_data.items() if values.ndim == 1}
-    found = [_by_name(key, column) for key, column in data.items()]
+    result = [_by_name(key, column) for key, column in mesh.vertex_data.items() if column.ndim == 1]
     if mesh.vertex_colours is not None:
-        found.append(
-            VertexValues(name="Colours", kind="colours", values=mesh.vertex_colours[:, :3].copy(), key="rgb")
-        )
-    return found
+        colours = mesh.vertex_colours[:, :3].copy()
+        result.append(VertexValues(name="Colours", kind="colours", values=colours, key="rgb"))
+    return result
 
 
-def _by_name(key: str, values: NDArray[Any]) -> VertexValues:
+def labels_or_numbers(values: np.ndarray) -> Kind:
+    """Return the kind of numbers at vertices: labels if they are whole and few enough."""
+    return "labels" if _are_whole(values) and int(values.max(initial=0)) < MAX_CLASSES else "scalar"
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    return np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
+
+
+def _by_name(key: str, values: np.ndarray) -> VertexValues:
     """Return what a property without description is, by its name and the kind of its numbers."""
-    whole = np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
-    few = whole and int(values.max(initial=0)) < MOST_CLASSES
-    spoken = key.replace("_", " ")
-    spoken = spoken[:1].upper() + spoken[1:]
-    if whole and key == "match":
-        return VertexValues(name="Correspondence", kind="places", values=values, key=key)
-    if few:
-        name = "Prediction" if key == "label" else spoken
-        return VertexValues(name=name, kind="labels", values=values, key=key)
-    if key == "confidence":
-        return VertexValues(name="Confidence", kind="scalar", values=values, key=key, limits=(0, 1))
-    kind: Kind = "error" if "error" in key.lower() and not whole else "scalar"
-    return VertexValues(name=spoken, kind=kind, values=values, key=key)
+    name, kind, limits = key.replace("_", " "), labels_or_numbers(values), None
+    name = name[:1].upper() + name[1:]
+    if key == "match" and _are_whole(values):
+        name, kind = "Correspondence", "places"
+    elif kind == "labels":
+        name = "Prediction" if key == "label" else name
+    elif key == "confidence":
+        limits = (0.0, 1.0)
+    elif "error" in key.lower() and not _are_whole(values):
+        kind = "error"
+    return VertexValues(name=name, kind=kind, values=values, key=key, limits=limits)
 
 
-def _split(values: VertexValues) -> dict[str, NDArray[Any]]:
+def _columns(values: VertexValues) -> dict[str, np.ndarray]:
     """Return the columns in which values are kept in a PLY file."""
-    given = values.values
-    if np.iscomplexobj(given):
-        parts = zip(_COMPLEX, (given.real, given.imag), strict=True)
+    array = values.values
+    if np.iscomplexobj(array):
+        parts = zip(_COMPLEX, (array.real, array.imag), strict=True)
     elif values.kind == "descriptors":
-        parts = zip(map(str, range(given.shape[1])), given.T, strict=True)
-    elif given.ndim == 2:
-        parts = zip(_CHANNELS if values.kind == "colours" else _SPACE, given.T, strict=True)
+        parts = zip(map(str, range(array.shape[1])), array.T, strict=True)
+    elif array.ndim == 2:
+        parts = zip(_CHANNELS if values.kind == "colours" else _SPACE, array.T, strict=True)
     else:
-        return {values.key: given}
+        return {values.key: array}
     return {f"{values.key}_{part}": column for part, column in parts}
 
 
-def _join(kind: str, key: str, data: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the values of a key, whose columns are taken out of the data."""
+def _pop_values(kind: str, key: str, data: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the values of a key, and take their columns out of the data."""
     if kind == "colours":
         return np.stack([data.pop(f"{key}_{part}") for part in _CHANNELS], axis=1).astype(np.uint8)
     if kind == "descriptors":
         names = takewhile(data.__contains__, (f"{key}_{place}" for place in count()))
         return np.stack([data.pop(name) for name in list(names)], axis=1)
     if kind == "field" and key not in data and f"{key}_re" in data:
-        return data.pop(f"{key}_re") + 1j * data.pop(f"{key}_im")
+        complex_values: np.ndarray = data.pop(f"{key}_re") + 1j * data.pop(f"{key}_im")
+        return complex_values
     if kind == "field" and key not in data:
         return np.stack([data.pop(f"{key}_{part}") for part in _SPACE], axis=1)
     return data.pop(key)
@@ -367,15 +357,19 @@ def _join(kind: str, key: str, data: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 def _description(path: Path) -> dict[str, Any]:
     """Return the JSON beside a mesh; empty if there is none, or if it is about something else."""
-    beside = path.with_suffix(".json")
-    if not beside.is_file():
+    description_file = path.with_suffix(".json")
+    if not description_file.is_file():
         return {}
     try:
-        content = json.loads(beside.read_text(encoding="utf-8"))
+        content = json.loads(description_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise ValueError(f"{beside} cannot be read ({problem}); delete it or write the shape again") from None
+        raise ValueError(
+            f"{description_file} cannot be read ({problem}); delete it or write the shape again"
+        ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         return {}
     if not isinstance(content.get("values", []), list) or not isinstance(content.get("about", {}), dict):
-        raise ValueError(f"{beside} is not as fieldconv writes it; delete it or write the shape again")
+        raise ValueError(
+            f"{description_file} is not as fieldconv writes it; delete it or write the shape again"
+        )
     return content

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,20 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
-from fieldconv.viz.values import MOST_CLASSES, Shown, coloured_alike, colouring, read_about, read_shape
+from fieldconv.viz.values import (
+    Shown,
+    colourings,
+    labels_or_numbers,
+    read_about,
+    read_shape,
+    share_descriptor_colours,
+    template_panels,
+)
 from fieldconv.viz.viewer import write_page
 
 Files = Path | Sequence[Path] | None
 
-MOST_NAMES = 4  # in the title of a page
+MAX_TITLE_NAMES = 4
 
 
 def view(
@@ -84,21 +91,22 @@ def view(
         raise ValueError("no mesh to show; name at least one mesh file")
     if shown is not None and len(shown) != len(meshes):
         raise ValueError(f"values for {len(shown)} meshes but {len(meshes)} meshes; give values for each")
-    read = [read_shape(path) for path in meshes]
-    loaded = [mesh.validate() for mesh, _ in read]
+    loaded = [read_shape(path) for path in meshes]
+    valid = [mesh.validate() for mesh, _ in loaded]
+    caption = ""
     if disc is not None:
-        panels = [panel for mesh in loaded for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
+        panels = [panel for mesh in valid for panel in pan.disc_panels(mesh.normalised(), disc, radius)]
         caption = "Geodesic polar coordinates around a vertex, and a direction carried along the geodesics."
     else:
         if template is not None and map is not None:
             raise ValueError("these meshes are matched with a template; leave out --map")
-        kept = [Shown(values, _note(path)) for path, (_, values) in zip(meshes, read, strict=True)]
-        files = {"labels": labels, "scalar": scalar, "error": error, "field": field, "map": map}
-        given = coloured_alike(shown) if shown else [Shown() for _ in meshes]
-        panels = _panels(loaded, files, given, kept, template)
-        caption = ""
-    names = list(dict.fromkeys(mesh.name for mesh in loaded))
-    title = ", ".join(names) if len(names) <= MOST_NAMES else f"{len(loaded)} shapes"
+        in_files = [Shown(values, _note(path)) for path, (_, values) in zip(meshes, loaded, strict=True)]
+        options = {"field": field, "map": map, "labels": labels, "scalar": scalar, "error": error}
+        in_options = _read_options(options, valid)
+        first = share_descriptor_colours(shown) if shown else [Shown() for _ in meshes]
+        panels = _panels(valid, first, in_options, in_files, template)
+    names = list(dict.fromkeys(mesh.name for mesh in valid))
+    title = ", ".join(names) if len(names) <= MAX_TITLE_NAMES else f"{len(valid)} shapes"
     up = up or read_about(meshes[0]).get("up")
     if png is not None:
         from fieldconv.viz.picture import write_picture
@@ -106,9 +114,8 @@ def view(
         write_picture(panels, png, up=up)
         if out is None:
             return Path(png)
-    page = write_page(
-        panels, out or Path(f"{Path(meshes[0]).stem}.html"), title=title, caption=caption, up=up
-    )
+    out = out or Path(f"{Path(meshes[0]).stem}.html")
+    page = write_page(panels, out, title=title, caption=caption, up=up)
     if open:
         webbrowser.open(page.resolve().as_uri())
     return page
@@ -123,97 +130,82 @@ def _note(path: Path) -> str:
 
 def _panels(
     meshes: Sequence[Mesh],
-    files: dict[str, Files],
-    shown: Sequence[Shown],
-    kept: Sequence[Shown],
+    first: Sequence[Shown],
+    in_options: Sequence[Sequence[VertexValues]],
+    in_files: Sequence[Shown],
     template: Mesh | None,
 ) -> list[Panel]:
     """Return one panel per mesh; before them the template.
 
     Parameters
     ----------
-    files : dict
-        Files of values by what they hold.
-    shown : sequence of Shown
-        What the caller gave for each mesh.
-    kept : sequence of Shown
+    first : sequence of Shown
+        What the caller gives for each mesh.
+    in_options : sequence of sequences of VertexValues
+        Values of each mesh in files of their own; places are vertices of the first mesh.
+    in_files : sequence of Shown
         What the file of each mesh holds.
     """
-    mapped = files["map"] is not None
-    per_mesh = {what: _per_mesh(given, len(meshes), what) for what, given in files.items() if what != "map"}
-    per_mesh["map"] = [None, *_per_mesh(files["map"], len(meshes) - 1, "map")]
-    largest = _largest(per_mesh["field"], meshes)
-    panels = []
-    for k, mesh in enumerate(meshes):
-        own = {what: paths[k] for what, paths in per_mesh.items()}
-        colourings = [
-            *_colourings(shown[k].values, mesh, template),
-            *_given(mesh, meshes[0], own, mapped, largest),
-            *_colourings(kept[k].values, mesh, template),
+    # The hues of these fields are shared by all meshes.
+    sizes = [pan.magnitude(own.values) for values in in_options for own in values if own.kind == "field"]
+    largest = {"field": float(max((size.max(initial=0) for size in sizes), default=0))}
+    panels = template_panels(template, (own for given in (*first, *in_files) for own in given.values))
+    for mesh, given, values, own in zip(meshes, first, in_options, in_files, strict=True):
+        ways = [
+            *colourings(given.values, mesh, template),
+            *colourings(values, mesh, meshes[0], largest),
+            *colourings(own.values, mesh, template),
         ]
-        note = ", ".join(filter(None, (shown[k].note, kept[k].note)))
-        panels.append(Panel(mesh=mesh, note=note, colourings=colourings))
-    if template is not None:
-        every = np.arange(len(template.vertices))
-        names = [values.name for own in shown for values in own.values if values.kind == "places"]
-        places = pan.carried(names[0] if names else "Correspondence", template, every)
-        panels.insert(0, Panel(mesh=template, title="Template", colourings=[places]))
+        note = ", ".join(filter(None, (given.note, own.note)))
+        panels.append(Panel(mesh=mesh, note=note, colourings=ways))
     return panels
 
 
-def _colourings(values: Sequence[VertexValues], mesh: Mesh, template: Mesh | None) -> Iterator[pan.Colouring]:
-    """Yield colourings by values; places without a template have no colours."""
-    for own in values:
-        if own.kind != "places" or template is not None:
-            yield colouring(own, mesh, template=template)
-
-
-def _given(
-    mesh: Mesh, first: Mesh, files: dict[str, Path | None], mapped: bool, largest: float
-) -> Iterator[pan.Colouring]:
-    """Yield colourings by the files that were given for a mesh."""
-    count = len(mesh.vertices)
-    if (path := files["field"]) is not None:
-        vectors = read_field(path, count)
-        arrows = pan.field_arrows(mesh, vectors)
-        yield pan.field("Field", vectors, largest_of_all=largest, arrows=arrows)
-    if mapped:
-        path = files["map"]
-        match = np.arange(count) if path is None else _whole(_read(path, count), path)
-        yield pan.carried("Correspondence", first, match)
-    if (path := files["labels"]) is not None:
-        classes, names = _read_classes(path, count)
-        few = classes.max(initial=0) < MOST_CLASSES
-        yield pan.labels("Label", classes, names) if few else pan.scalar("Label", classes)
-    if (path := files["scalar"]) is not None:
-        yield pan.scalar(_title(path), _column(_read(path, count), path))
-    if (path := files["error"]) is not None:
-        yield pan.error("Error", _column(_read(path, count), path))
-
-
-def _largest(files: Sequence[Path | None], meshes: Sequence[Mesh]) -> float:
-    """Return the largest magnitude over all fields of the page, which their hues share."""
-    sizes = [
-        pan.magnitude(read_field(path, len(mesh.vertices))).max(initial=0)
-        for path, mesh in zip(files, meshes, strict=True)
-        if path is not None
+def _read_options(options: dict[str, Files], meshes: Sequence[Mesh]) -> list[list[VertexValues]]:
+    """Return the values of each mesh from files, as the options of `view` name them."""
+    per_option = {}
+    for option, files in options.items():
+        expected = len(meshes) - (option == "map")  # the first mesh is mapped to itself
+        paths: list[Path | None] = [None] * expected
+        if files is not None:
+            paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
+        if len(paths) != expected:
+            raise ValueError(
+                f"--{option} names {len(paths)} files; give {expected} file{'s' if expected != 1 else ''}, "
+                "one per mesh in the same order"
+            )
+        per_option[option] = paths if option != "map" else [None, *paths]
+    return [
+        [
+            _read_values(option, paths[k], len(mesh.vertices))
+            for option, paths in per_option.items()
+            if options[option] is not None
+        ]
+        for k, mesh in enumerate(meshes)
     ]
-    return float(max(sizes, default=0))
 
 
-def _per_mesh(files: Files, count: int, option: str) -> list[Path | None]:
-    if files is None:
-        return [None] * count
-    given: list[Path | None] = [Path(files)] if isinstance(files, str | Path) else [Path(f) for f in files]
-    if len(given) != count:
-        expected = f"{count} file{'s' if count != 1 else ''}"
-        raise ValueError(
-            f"--{option} names {len(given)} files; give {expected}, one per mesh in the same order"
-        )
-    return given
+def _read_values(option: str, path: Path | None, count: int) -> VertexValues:
+    """Return the values of one mesh from a file; without a file its vertices correspond to themselves."""
+    if path is None:
+        return VertexValues(name="Correspondence", kind="places", values=np.arange(count))
+    match option:
+        case "field":
+            return VertexValues(name="Field", kind="field", values=read_field(path, count))
+        case "map":
+            match = _whole(_read(path, count), path)
+            return VertexValues(name="Correspondence", kind="places", values=match)
+        case "labels":
+            classes, names = _read_classes(path, count)
+            kind = labels_or_numbers(classes)
+            return VertexValues(name="Label", kind=kind, values=classes, class_names=tuple(names))
+    values = _column(_read(path, count), path)
+    if option == "error":
+        return VertexValues(name="Error", kind="error", values=values)
+    return VertexValues(name=path.stem.replace("_", " ").capitalize(), kind="scalar", values=values)
 
 
-def read_field(path: Path, count: int) -> NDArray[Any]:
+def read_field(path: Path, count: int) -> np.ndarray:
     """Return (V,) complex or (V, 3) real vectors of a file."""
     values = _read(path, count)
     if values.ndim == 2 and values.shape[1] == 2:
@@ -239,13 +231,13 @@ def _read_classes(path: Path, count: int) -> tuple[NDArray[np.int64], list[str]]
     return _whole(_read(path, count), path), []
 
 
-def _read(path: Path, count: int) -> NDArray[Any]:
+def _read(path: Path, count: int) -> np.ndarray:
     """Return values of a file, one row per vertex."""
     if not path.exists():
         raise ValueError(f"{path}: no such file")
     if path.suffix == ".npy":
         try:
-            values: NDArray[Any] = np.load(path, allow_pickle=False)
+            values: np.ndarray = np.load(path, allow_pickle=False)
         except ValueError as problem:
             raise ValueError(
                 f"{path}: not an array of numbers ({problem}); write it with numpy.save"
@@ -278,7 +270,7 @@ def _read_text(path: Path) -> NDArray[np.float64]:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _column(values: NDArray[Any], path: Path) -> NDArray[Any]:
+def _column(values: np.ndarray, path: Path) -> np.ndarray:
     """Return one real number per vertex."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -289,7 +281,7 @@ def _column(values: NDArray[Any], path: Path) -> NDArray[Any]:
     return values
 
 
-def _whole(values: NDArray[Any], path: Path) -> NDArray[np.int64]:
+def _whole(values: np.ndarray, path: Path) -> NDArray[np.int64]:
     """Return one whole number per vertex."""
     values = _column(values, path)
     rounded = np.rint(values)
@@ -298,7 +290,3 @@ def _whole(values: NDArray[Any], path: Path) -> NDArray[np.int64]:
         raise ValueError(f"{path}: {values[row]} for vertex {row} is not a whole number")
     whole: NDArray[np.int64] = rounded.astype(np.int64)
     return whole
-
-
-def _title(path: Path) -> str:
-    return path.stem.replace("_", " ").capitalize()

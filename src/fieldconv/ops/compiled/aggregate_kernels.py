@@ -26,8 +26,8 @@ from fieldconv.ops.compiled.simd import (
     BYTES,
     load,
     load_pair,
+    load_scalar,
     multiply_add,
-    peek,
     store,
     store_quads,
     swap,
@@ -118,12 +118,12 @@ def _gather(first: int, last: int, sums: Sums, tiles: Any, result: Any) -> None:
                         begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
                         total = outer = nothing
                         for e in range(begin, end):
-                            line = load(flat, tile + peek(sender, e) * lanes)
+                            line = load(flat, tile + load_scalar(sender, e) * lanes)
                             at = 4 * (e - start)
                             turned = load_pair(factors, at + 2, line) * swap(line)
-                            term = multiply_add(peek(factors, at), line, turned)
+                            term = multiply_add(load_scalar(factors, at), line, turned)
                             total = total + term
-                            outer = multiply_add(peek(factors, at + 1), term, outer)
+                            outer = multiply_add(load_scalar(factors, at + 1), term, outer)
                         store(out, place + band * width, before + (total - outer))
                         before = outer
                     if rings > 1:
@@ -160,10 +160,10 @@ def _scatter(k: int, first: int, last: int, sums: Sums, gradient: Any, tiles: An
                     inner = load(lines, place + band * lanes)
                     rise = load(lines, place + min(band + 1, rings - 1) * lanes) - inner
                     for e in range(begin, end):
-                        row = tile + peek(sender, e) * lanes
+                        row = tile + load_scalar(sender, e) * lanes
                         at = 4 * (e - start)
-                        term = multiply_add(peek(factors, at + 1), rise, inner)
-                        line = multiply_add(peek(factors, at), term, load(out, row))
+                        term = multiply_add(load_scalar(factors, at + 1), rise, inner)
+                        line = multiply_add(load_scalar(factors, at), term, load(out, row))
                         line = multiply_add(load_pair(factors, at + 2, line), swap(term), line)
                         store(out, row, line)
 

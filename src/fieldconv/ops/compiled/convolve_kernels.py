@@ -37,14 +37,14 @@ from fieldconv.ops.compiled.simd import (
     load,
     load_each,
     load_pair,
+    load_scalar,
     multiply_add,
-    peek,
     store,
     store_each,
     store_quads,
     sum_multiples,
     swap,
-    turn,
+    times_i,
     zero,
     zeros,
 )
@@ -110,14 +110,14 @@ def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed
                     straight = upper
                 for m in range(1, band_limit + 1):
                     on, back = load(flat, centre + m * order), load(flat, centre - m * order)
-                    cos, sin = on + back, turn(on - back)
+                    cos, sin = on + back, times_i(on - back)
                     for band in range(bands):
                         ring = centre + min(band + 1, rings - 1) * width
                         on, back = load(flat, ring + m * order), load(flat, ring - m * order)
                         place = band * band_lines + (4 * m - 2) * lanes
                         store(lines, place, cos)
                         store(lines, place + 2 * lanes, sin)
-                        upper_cos, upper_sin = on + back, turn(on - back)
+                        upper_cos, upper_sin = on + back, times_i(on - back)
                         store(lines, place + lanes, upper_cos - cos)
                         store(lines, place + 3 * lanes, upper_sin - sin)
                         cos, sin = upper_cos, upper_sin
@@ -125,11 +125,11 @@ def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed
                     begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
                     here = load_each(lines, band * band_lines, each)
                     for e in range(begin, end):
-                        row = tile + peek(receiver, e) * lanes
+                        row = tile + load_scalar(receiver, e) * lanes
                         at = size * (e - begin_block)
                         term = sum_multiples(here, factors, at + 3)
                         line = multiply_add(load_pair(factors, at + 1, term), swap(term), load(out, row))
-                        store(out, row, multiply_add(peek(factors, at), term, line))
+                        store(out, row, multiply_add(load_scalar(factors, at), term, line))
 
 
 @kernel
@@ -158,10 +158,10 @@ def _collect(start: int, stop: int, each: Any, rings: int, edges: Outgoing, tile
                     begin, end = offsets[i * bands + band], offsets[i * bands + band + 1]
                     totals = zeros(nothing, each)
                     for e in range(begin, end):
-                        line = load(flat, tile + peek(receiver, e) * lanes)
+                        line = load(flat, tile + load_scalar(receiver, e) * lanes)
                         at = size * (e - begin_block)
                         turned = load_pair(factors, at + 1, line) * swap(line)
-                        term = multiply_add(peek(factors, at), line, turned)
+                        term = multiply_add(load_scalar(factors, at), line, turned)
                         totals = add_multiples(totals, factors, at + 3, term)
                     store_each(sums, band * band_lines, totals)
                 centre = band_limit * order + (i - start) * rings * width + column * lanes
@@ -178,12 +178,12 @@ def _collect(start: int, stop: int, each: Any, rings: int, edges: Outgoing, tile
                         place = band * band_lines + (4 * m - 2) * lanes
                         outer_cos, outer_sin = load(sums, place + lanes), load(sums, place + 3 * lanes)
                         cos = cos + (load(sums, place) - outer_cos)
-                        sin = turn(sin + (load(sums, place + 2 * lanes) - outer_sin))
+                        sin = times_i(sin + (load(sums, place + 2 * lanes) - outer_sin))
                         store(out, centre + m * order + band * width, cos - sin)
                         store(out, centre - m * order + band * width, cos + sin)
                         cos, sin = outer_cos, outer_sin
                     if rings > 1:
-                        sin = turn(sin)
+                        sin = times_i(sin)
                         store(out, centre + m * order + bands * width, cos - sin)
                         store(out, centre - m * order + bands * width, cos + sin)
 

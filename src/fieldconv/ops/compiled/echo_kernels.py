@@ -25,8 +25,8 @@ from fieldconv.ops.compiled.simd import (
     load,
     load_four,
     load_quads,
+    load_scalar,
     magnitude,
-    peek,
     store,
     store_quads,
     where_positive,
@@ -111,17 +111,17 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
                 store(lower, d, below)
                 store_quads(sides, 4 * d, 4, a - right * a, b - right * b, right * a, right * b)
             for d in range(channels):
-                upper = d * size + int(peek(at, d))
+                upper = d * size + int(load_scalar(at, d))
                 under = upper + 2 * side
                 both = load_four(sides, 4 * d)
-                low = peek(lower, d) * both
+                low = load_scalar(lower, d) * both
                 store(votes, upper, load_four(votes, upper) + (both - low))
                 store(votes, under, load_four(votes, under) + low)
         here, out = image[p] if vector else spare, magnitudes[p]
         for d in range(channels):
             at_last = 2 * (d * cells + cells - 1)
             for h in range(0, cells - 1, 2):  # kept pixels come in pairs of neighbours
-                store(here, 2 * (d * cells + h), load_four(votes, d * size + peek(kept, h)))
+                store(here, 2 * (d * cells + h), load_four(votes, d * size + load_scalar(kept, h)))
             here[at_last], here[at_last + 1] = centre[d], centre[width + d]
         if vector:
             _lengths(here, tiny, out)
@@ -182,7 +182,7 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
         for d in range(channels):
             at_last = 2 * (d * cells + cells - 1)
             for h in range(0, cells - 1, 2):
-                store(pictures, d * size + peek(kept, h), load_four(across, 2 * (d * cells + h)))
+                store(pictures, d * size + load_scalar(kept, h), load_four(across, 2 * (d * cells + h)))
             centre[d], centre[width + d] = across[at_last], across[at_last + 1]
         for e in range(offsets[turn], offsets[turn + 1]):
             far = pixels * distance[e]
@@ -197,9 +197,9 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
                 store(lower, d, below)
                 store(further, d, right)
             for d in range(channels):
-                upper = load_four(pictures, d * size + int(peek(at, d)))
-                rise = load_four(pictures, d * size + int(peek(at, d)) + 2 * side) - upper
-                store(found, 4 * d, upper + peek(lower, d) * rise)
+                upper = load_four(pictures, d * size + int(load_scalar(at, d)))
+                rise = load_four(pictures, d * size + int(load_scalar(at, d)) + 2 * side) - upper
+                store(found, 4 * d, upper + load_scalar(lower, d) * rise)
                 store(slope, 4 * d, rise)
             for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)

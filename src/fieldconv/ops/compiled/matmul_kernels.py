@@ -8,7 +8,7 @@ import numba
 from llvmlite import binding
 
 from fieldconv._compiled import kernel
-from fieldconv.ops.compiled.simd import BYTES, add_each, load, load_each, peek, store_each, zero, zeros
+from fieldconv.ops.compiled.simd import BYTES, add_each, load, load_each, load_scalar, store_each, zero, zeros
 
 ROWS = 4  # whose sums are in registers
 
@@ -48,10 +48,10 @@ def _columns(
             )
         for k in range(depth):
             lines, at = load_each(b, b_at + k * b_row, each), first + k * a_column
-            sums_0 = add_each(sums_0, peek(a, at), lines)
-            sums_1 = add_each(sums_1, peek(a, at + a_row), lines)
-            sums_2 = add_each(sums_2, peek(a, at + 2 * a_row), lines)
-            sums_3 = add_each(sums_3, peek(a, at + 3 * a_row), lines)
+            sums_0 = add_each(sums_0, load_scalar(a, at), lines)
+            sums_1 = add_each(sums_1, load_scalar(a, at + a_row), lines)
+            sums_2 = add_each(sums_2, load_scalar(a, at + 2 * a_row), lines)
+            sums_3 = add_each(sums_3, load_scalar(a, at + 3 * a_row), lines)
         store_each(out, place, sums_0)
         store_each(out, place + out_row, sums_1)
         store_each(out, place + 2 * out_row, sums_2)
@@ -60,7 +60,7 @@ def _columns(
         place = out_at + i * out_row
         sums = load_each(out, place, each) if add else zeros(nothing, each)
         for k in range(depth):
-            number = peek(a, a_at + i * a_row + k * a_column)
+            number = load_scalar(a, a_at + i * a_row + k * a_column)
             sums = add_each(sums, number, load_each(b, b_at + k * b_row, each))
         store_each(out, place, sums)
 

@@ -19,11 +19,11 @@ from fieldconv.ops.compiled.simd import (
     add_each,
     load,
     load_each,
+    load_scalar,
     multiply_lines,
-    peek,
     store,
     store_each,
-    total,
+    sum_lanes,
     zero,
 )
 
@@ -99,8 +99,8 @@ def _multiply(
         for p in range(begin, end):
             sums = load_each(bias, panel * columns, each)
             for e in range(numbers.first[p], numbers.first[p + 1]):
-                row = panel * width + peek(numbers.column, e)
-                sums = add_each(sums, peek(numbers.value, e), load_each(flat, row * columns, each))
+                row = panel * width + load_scalar(numbers.column, e)
+                sums = add_each(sums, load_scalar(numbers.value, e), load_each(flat, row * columns, each))
             store_each(target, at + p * step, sums)
 
 
@@ -122,11 +122,11 @@ def _by_numbers(
             here = load_each(source, first + p * step, each)
             for e in range(numbers.first[p], numbers.first[p + 1]):
                 at = (e - start) * lanes
-                row = panel * width + peek(numbers.column, e)
+                row = panel * width + load_scalar(numbers.column, e)
                 store(sums, at, multiply_lines(here, flat, row * columns, load(sums, at)))
     for p in range(begin, end):
         for e in range(numbers.first[p], numbers.first[p + 1]):
-            result[p, numbers.column[e]] = total(load(sums, (e - start) * lanes))
+            result[p, numbers.column[e]] = sum_lanes(load(sums, (e - start) * lanes))
 
 
 @kernel
@@ -143,8 +143,8 @@ def _by_weights(
                 at = (panel * width + k) * columns
                 sums = load_each(flat, at, each)
                 for e in range(places[block, k], places[block, k + 1]):
-                    lines = load_each(source, first + peek(row, e) * step, each)
-                    sums = add_each(sums, peek(value, e), lines)
+                    lines = load_each(source, first + load_scalar(row, e) * step, each)
+                    sums = add_each(sums, load_scalar(value, e), lines)
                 store_each(flat, at, sums)
 
 

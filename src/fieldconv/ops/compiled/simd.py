@@ -10,14 +10,25 @@ After a change here touch the files of the kernels: numba knows its cached code 
 # mypy: disable-error-code="misc, untyped-decorator"
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import models, overload, register_model
+
+if TYPE_CHECKING:
+    from llvmlite.ir import IRBuilder, Value, VectorType
+    from numba.core.base import BaseContext
+    from numba.core.datamodel import DataModelManager
+    from numba.core.typing import Context, Signature
+    from numba.types import Type
+
+    Intrinsic = tuple[Signature, Callable[..., Value]]  # its types, and what writes its instructions
 
 BYTES = 64
 _FUSE = ("contract",)  # a product and a sum may become one instruction
@@ -35,62 +46,136 @@ class Line(types.Type):
 
 @register_model(Line)
 class _LineModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, line: Line) -> None:
+    def __init__(self, manager: DataModelManager, line: Line) -> None:
         super().__init__(
             manager, line, ir.VectorType(manager.lookup(line.dtype).get_value_type(), line.lanes)
         )
 
 
-def _shuffle(builder: Any, first: Any, second: Any, lanes: list[int]) -> Any:
-    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_INT, len(lanes)), lanes))
+class Code(NamedTuple):
+    """Where an intrinsic writes its instructions."""
+
+    context: BaseContext
+    builder: IRBuilder
+    result: Type  # what the intrinsic returns
+
+    def vector(self, line: Line) -> VectorType:
+        """Return the LLVM type of a line."""
+        return self.context.get_value_type(line)
+
+    def shuffle(self, first: Value, second: Value, lanes: list[int]) -> Value:
+        order = ir.Constant(ir.VectorType(_INT, len(lanes)), lanes)
+        return self.builder.shuffle_vector(first, second, order)
+
+    def broadcast(self, vector: VectorType, value: Value) -> Value:
+        """Return a vector with the number ``value`` in every lane, or the vector that it is already."""
+        if value.type == vector:
+            return value
+        nothing = ir.Constant(vector, ir.Undefined)
+        one = self.builder.insert_element(nothing, value, ir.Constant(_INT, 0))
+        return self.shuffle(one, nothing, [0] * vector.count)
+
+    def call(self, name: str, *args: Value) -> Value:
+        """Call an LLVM intrinsic that takes and returns vectors of one type."""
+        vector = args[0].type
+        suffix = f".v{vector.count}f{64 if isinstance(vector.element, ir.DoubleType) else 32}"
+        kind = ir.FunctionType(vector, [vector] * len(args))
+        return self.builder.call(
+            cgutils.get_or_insert_function(self.builder.module, kind, name + suffix), args
+        )
+
+    def multiply_add(self, factor: Value, line: Value, total: Value) -> Value:
+        return self.call("llvm.fmuladd", self.broadcast(line.type, factor), line, total)
+
+    def address(self, array: Type, data: Value, index: Value, kind: ir.Type, skip: int = 0) -> Value:
+        """Return where a value of the LLVM type ``kind`` begins: ``skip`` values after ``array[index]``."""
+        if skip:
+            count = skip * (kind.count if isinstance(kind, ir.VectorType) else 1)
+            index = self.builder.add(index, ir.Constant(index.type, count))
+        start = self.context.make_array(array)(self.context, self.builder, data).data
+        address = self.builder.gep(start, [index], source_etype=self.context.get_data_type(array.dtype))
+        if address.type.is_opaque:
+            return address
+        return self.builder.bitcast(address, ir.PointerType(kind))  # older llvmlite: pointers have types
+
+    def load(self, array: Type, data: Value, index: Value, kind: ir.Type, skip: int = 0) -> Value:
+        address = self.address(array, data, index, kind, skip)
+        return self.builder.load(address, align=array.dtype.bitwidth // 8, typ=kind)
+
+    def load_scalar(self, array: Type, data: Value, index: Value, skip: int = 0) -> Value:
+        return self.load(array, data, index, self.context.get_data_type(array.dtype), skip)
+
+    def store(self, value: Value, array: Type, data: Value, index: Value, skip: int = 0) -> None:
+        address = self.address(array, data, index, value.type, skip)
+        self.builder.store(value, address, align=array.dtype.bitwidth // 8)
+
+    def items(self, values: Value, like: Type) -> list[Value]:
+        """Return the items of a tuple."""
+        return [self.builder.extract_value(values, k) for k in range(len(like))]
+
+    def tuple(self, values: Sequence[Value]) -> Value:
+        return self.context.make_tuple(self.builder, self.result, values)
+
+    def nothing(self) -> Value:
+        return self.context.get_dummy_value()
+
+    def transpose(self, a: Value, b: Value, c: Value, d: Value) -> list[Value]:
+        """Return 4 × 4 transposes side by side of four lines: numbers move fastest within four lanes."""
+        lanes = a.type.count
+
+        def pick(first: Value, second: Value, picks: Sequence[int]) -> Value:
+            """In every four lanes, those picked from the four of ``first`` (0 … 3) and ``second`` (4 … 7)."""
+            order = [start + pick % 4 + pick // 4 * lanes for start in range(0, lanes, 4) for pick in picks]
+            return self.shuffle(first, second, order)
+
+        halves = [(pick(a, b, half), pick(c, d, half)) for half in ((0, 4, 1, 5), (2, 6, 3, 7))]
+        return [pick(*half, ends) for half in halves for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
 
 
-def _spread(builder: Any, vector: Any, value: Any) -> Any:
-    """The number ``value`` in every lane."""
-    if value.type == vector:
-        return value
-    nothing = ir.Constant(vector, ir.Undefined)
-    one = builder.insert_element(nothing, value, ir.Constant(_INT, 0))
-    return _shuffle(builder, one, nothing, [0] * vector.count)
+def intrinsic(define: Callable[..., Intrinsic]) -> Callable[..., Value]:
+    """Return an intrinsic whose instructions are written by a function of a `Code` and the arguments."""
+
+    @functools.wraps(define)
+    def defined(typing: Context, *args: Type) -> Intrinsic:
+        signature, emit = define(typing, *args)
+
+        def generate(
+            context: BaseContext, builder: IRBuilder, kind: Signature, args: Sequence[Value]
+        ) -> Value:
+            return emit(Code(context, builder, kind.return_type), *args)
+
+        return signature, generate
+
+    return numba_intrinsic(defined)  # type: ignore[no-any-return]
 
 
-def _call(builder: Any, name: str, *args: Any) -> Any:
-    """Call an LLVM intrinsic that takes and gives vectors of one type."""
-    vector = args[0].type
-    suffix = f".v{vector.count}f{64 if isinstance(vector.element, ir.DoubleType) else 32}"
-    function_type = ir.FunctionType(vector, [vector] * len(args))
-    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name + suffix), args)
+def _of_line(emit: Callable[[Code, Value], Value]) -> Callable[..., Value]:
+    """Return an intrinsic that makes a line of another one of the same type."""
 
+    def defined(typing: Context, line: Line) -> Intrinsic:
+        return line(line), emit
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: Any) -> Any:
-    """Return where in a flat contiguous array a value of the LLVM type ``kind`` begins."""
-    data = context.make_array(array_type)(context, builder, array).data
-    address = builder.gep(data, [index], source_etype=context.get_data_type(array_type.dtype))
-    if address.type.is_opaque:
-        return address
-    return builder.bitcast(address, ir.PointerType(kind))  # older llvmlite: pointers know what they point to
+    return intrinsic(defined)
 
 
 @intrinsic
-def peek(typing: Any, array: Any, index: Any) -> Any:
+def load_scalar(typing: Context, array: Type, index: Type) -> Intrinsic:
     """``array[index]`` of a flat contiguous array, without looking for negative indices."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number = context.get_data_type(array.dtype)
-        address = _address(context, builder, signature.args[0], args[0], args[1], number)
-        return builder.load(address, typ=number)
+    def emit(code: Code, data: Value, index: Value) -> Value:
+        return code.load_scalar(array, data, index)
 
-    return array.dtype(array, types.intp), generate
+    return array.dtype(array, types.intp), emit
 
 
-def _loading(lanes: int | None) -> Any:
-    def load(typing: Any, array: Any, index: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            vector = context.get_value_type(signature.return_type)
-            address = _address(context, builder, signature.args[0], args[0], args[1], vector)
-            return builder.load(address, align=array.dtype.bitwidth // 8, typ=vector)
+def _loading(lanes: int | None) -> Callable[..., Value]:
+    def load(typing: Context, array: Type, index: Type) -> Intrinsic:
+        line = Line(array.dtype, lanes)
 
-        return Line(array.dtype, lanes)(array, types.intp), generate
+        def emit(code: Code, data: Value, index: Value) -> Value:
+            return code.load(array, data, index, code.vector(line))
+
+        return line(array, types.intp), emit
 
     return intrinsic(load)
 
@@ -100,315 +185,234 @@ load_four = _loading(4)  # only the four numbers there
 
 
 @intrinsic
-def zero(typing: Any, like: Any) -> Any:
-    """Zeros, as many as ``like`` has."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(args[0].type, None)
-
-    return like(like), generate
-
-
-@intrinsic
-def load_pair(typing: Any, array: Any, index: Any, like: Any) -> Any:
+def load_pair(typing: Context, array: Type, index: Type, like: Type) -> Intrinsic:
     """The two numbers at ``array[index]`` taking turns, as many as ``like`` has."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(args[2].type.element, 2)
-        address = _address(context, builder, signature.args[0], args[0], args[1], vector)
-        pair = builder.load(address, align=array.dtype.bitwidth // 8, typ=vector)
-        return _shuffle(builder, pair, pair, [0, 1] * (like.lanes // 2))
+    def emit(code: Code, data: Value, index: Value, like: Value) -> Value:
+        pair = code.load(array, data, index, ir.VectorType(like.type.element, 2))
+        return code.shuffle(pair, pair, [0, 1] * (like.type.count // 2))
 
-    return like(array, types.intp, like), generate
+    return like(array, types.intp, like), emit
 
 
 @intrinsic
-def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
+def store(typing: Context, array: Type, index: Type, value: Type) -> Intrinsic:
     """Write a line (or four numbers) to ``array[index:]`` of a flat contiguous array."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = _address(context, builder, signature.args[0], args[0], args[1], args[2].type)
-        builder.store(args[2], address, align=array.dtype.bitwidth // 8)
-        return context.get_dummy_value()
+    def emit(code: Code, data: Value, index: Value, value: Value) -> Value:
+        code.store(value, array, data, index)
+        return code.nothing()
 
-    return types.void(array, types.intp, value), generate
-
-
-def _pick(builder: Any, first: Any, second: Any, picks: tuple[int, int, int, int]) -> Any:
-    """In every four lanes, those picked from the four of ``first`` (0 … 3) and of ``second`` (4 … 7)."""
-    lanes = first.type.count
-    order = [start + pick % 4 + pick // 4 * lanes for start in range(0, lanes, 4) for pick in picks]
-    return _shuffle(builder, first, second, order)
+    return types.void(array, types.intp, value), emit
 
 
 @intrinsic
-def load_quads(typing: Any, array: Any, index: Any) -> Any:
-    """Four lines from numbers in groups of four: the first of each group, the second, …
-
-    As 4 × 4 transposes side by side, since numbers move fastest within four lanes.
-    """
+def load_quads(typing: Context, array: Type, index: Type) -> Intrinsic:
+    """Four lines from numbers in groups of four: the first of each group, the second, …"""
     line = Line(array.dtype)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        group = ir.VectorType(context.get_value_type(array.dtype), 4)
-        start = _address(context, builder, signature.args[0], args[0], args[1], group)
+    def emit(code: Code, data: Value, index: Value) -> Value:
+        group = code.vector(Line(array.dtype, 4))
 
-        def groups(first: int, step: int) -> Any:
+        def groups(first: int, step: int) -> Value:
             """Return every n-th group from the first on, as one line."""
             if step == line.lanes:
-                address = builder.gep(start, [ir.Constant(_INT, first)], source_etype=group)
-                return builder.load(address, align=array.dtype.bitwidth // 8, typ=group)
+                return code.load(array, data, index, group, first)
             even, odd = groups(first, 2 * step), groups(first + step, 2 * step)
             width = even.type.count
             lanes = [
                 4 * k + lane + part for k in range(width // 4) for part in (0, width) for lane in range(4)
             ]
-            return _shuffle(builder, even, odd, lanes)
+            return code.shuffle(even, odd, lanes)
 
-        a, b, c, d = (groups(first, 4) for first in range(4))
-        halves = [
-            (_pick(builder, a, b, half), _pick(builder, c, d, half)) for half in ((0, 4, 1, 5), (2, 6, 3, 7))
-        ]
-        lines = [_pick(builder, *half, ends) for half in halves for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
-        return context.make_tuple(builder, signature.return_type, lines)
+        return code.tuple(code.transpose(*(groups(first, 4) for first in range(4))))
 
-    return types.UniTuple(line, 4)(array, types.intp), generate
+    return types.UniTuple(line, 4)(array, types.intp), emit
 
 
 @intrinsic
-def store_quads(typing: Any, array: Any, index: Any, step: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+def store_quads(
+    typing: Context, array: Type, index: Type, step: Type, a: Type, b: Type, c: Type, d: Type
+) -> Intrinsic:
     """The opposite of `load_quads`; a group of four begins ``step`` numbers after the one before."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place, step, a, b, c, d = args[1:]
-        group = ir.VectorType(a.type.element, 4)
-        halves = [
-            (_pick(builder, a, b, half), _pick(builder, c, d, half)) for half in ((0, 4, 1, 5), (2, 6, 3, 7))
-        ]
-        rows = [_pick(builder, *half, ends) for half in halves for ends in ((0, 1, 4, 5), (2, 3, 6, 7))]
-        for lane in range(a.type.count):
-            first = lane - lane % 4
-            quad = _shuffle(builder, rows[lane % 4], rows[lane % 4], [first + k for k in range(4)])
-            address = _address(context, builder, signature.args[0], args[0], place, group)
-            builder.store(quad, address, align=array.dtype.bitwidth // 8)
-            place = builder.add(place, step)
-        return context.get_dummy_value()
+    def emit(code: Code, data: Value, index: Value, step: Value, *lines: Value) -> Value:
+        rows = code.transpose(*lines)
+        for lane in range(lines[0].type.count):
+            first, row = lane - lane % 4, rows[lane % 4]
+            code.store(code.shuffle(row, row, [first + k for k in range(4)]), array, data, index)
+            index = code.builder.add(index, step)
+        return code.nothing()
 
-    return types.void(array, types.intp, types.intp, a, b, c, d), generate
+    return types.void(array, types.intp, types.intp, a, b, c, d), emit
 
 
 @intrinsic
-def multiply_add(typing: Any, factor: Any, line: Any, total: Any) -> Any:
+def multiply_add(typing: Context, factor: Type, line: Type, total: Type) -> Intrinsic:
     """``factor · line + total`` in one instruction where the processor can."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _call(builder, "llvm.fmuladd", _spread(builder, args[1].type, args[0]), args[1], args[2])
-
-    return line(factor if isinstance(factor, Line) else line.dtype, line, total), generate
+    return line(factor if isinstance(factor, Line) else line.dtype, line, total), Code.multiply_add
 
 
-@intrinsic
-def swap(typing: Any, line: Any) -> Any:
+@_of_line
+def zero(code: Code, like: Value) -> Value:
+    """Zeros, as many as ``like`` has."""
+    return ir.Constant(like.type, None)
+
+
+@_of_line
+def swap(code: Code, line: Value) -> Value:
     """Neighbouring numbers exchanged: the real and imaginary parts of complex numbers."""
+    return code.shuffle(line, line, [lane ^ 1 for lane in range(line.type.count)])
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _shuffle(builder, args[0], args[0], [lane ^ 1 for lane in range(line.lanes)])
 
-    return line(line), generate
+@_of_line
+def times_i(code: Code, line: Value) -> Value:
+    """Complex numbers times i: the imaginary part negated, then the real part."""
+    count = line.type.count
+    lanes = [lane - 1 if lane % 2 else count + lane + 1 for lane in range(count)]
+    return code.shuffle(line, code.builder.fneg(line), lanes)
+
+
+@_of_line
+def magnitude(code: Code, line: Value) -> Value:
+    return code.call("llvm.fabs", line)
+
+
+@_of_line
+def floor(code: Code, line: Value) -> Value:
+    return code.call("llvm.floor", line)
 
 
 @intrinsic
-def turn(typing: Any, line: Any) -> Any:
-    """Complex numbers times i: the imaginary part negated, then the real part."""
+def sum_lanes(typing: Context, line: Type) -> Intrinsic:
+    """The sum of the numbers of a line."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes = [lane - 1 if lane % 2 else line.lanes + lane + 1 for lane in range(line.lanes)]
-        return _shuffle(builder, args[0], builder.fneg(args[0]), lanes)
+    def emit(code: Code, vector: Value) -> Value:
+        while vector.type.count > 1:
+            half = vector.type.count // 2
+            low, high = (
+                code.shuffle(vector, vector, list(range(start, start + half))) for start in (0, half)
+            )
+            vector = code.builder.fadd(low, high)
+        return code.builder.extract_element(vector, ir.Constant(_INT, 0))
 
-    return line(line), generate
+    return line.dtype(line), emit
+
+
+@intrinsic
+def where_positive(typing: Context, condition: Type, yes: Type, no: Type) -> Intrinsic:
+    """``yes`` where ``condition`` > 0, else ``no``, also where ``condition`` is not a number."""
+
+    def emit(code: Code, condition: Value, yes: Value, no: Value) -> Value:
+        vector = condition.type
+        positive = code.builder.fcmp_ordered(">", condition, ir.Constant(vector, None))
+        return code.builder.select(positive, code.broadcast(vector, yes), code.broadcast(vector, no))
+
+    yes, no = (value if isinstance(value, Line) else condition.dtype for value in (yes, no))
+    return condition(condition, yes, no), emit
 
 
 # Several lines as one value, a tuple. How many is known when a kernel is compiled, by a tuple of that length.
 
 
-def _line_of(context: Any, builder: Any, kind: Any, array: Any, index: Any, k: int, vector: Any) -> Any:
-    """The k-th of the lines that follow each other from ``array[index]`` on."""
-    place = builder.add(index, ir.Constant(index.type, k * vector.count))
-    address = _address(context, builder, kind, array, place, vector)
-    return builder.load(address, align=kind.dtype.bitwidth // 8, typ=vector)
-
-
 @intrinsic
-def zeros(typing: Any, like: Any, each: Any) -> Any:
+def zeros(typing: Context, like: Type, each: Type) -> Intrinsic:
     """As many lines of zeros as there are items in ``each``."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        nothing = ir.Constant(args[0].type, None)
-        return context.make_tuple(builder, signature.return_type, [nothing] * len(each))
+    def emit(code: Code, like: Value, _: Value) -> Value:
+        return code.tuple([ir.Constant(like.type, None)] * len(each))
 
-    return types.UniTuple(like, len(each))(like, each), generate
+    return types.UniTuple(like, len(each))(like, each), emit
 
 
 @intrinsic
-def load_each(typing: Any, array: Any, index: Any, each: Any) -> Any:
+def load_each(typing: Context, array: Type, index: Type, each: Type) -> Intrinsic:
     """The lines that follow each other from ``array[index]`` on, one for each item."""
     line = Line(array.dtype)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = context.get_value_type(line)
-        lines = [
-            _line_of(context, builder, signature.args[0], args[0], args[1], k, vector)
-            for k in range(len(each))
-        ]
-        return context.make_tuple(builder, signature.return_type, lines)
+    def emit(code: Code, data: Value, index: Value, _: Value) -> Value:
+        return code.tuple([code.load(array, data, index, code.vector(line), k) for k in range(len(each))])
 
-    return types.UniTuple(line, len(each))(array, types.intp, each), generate
+    return types.UniTuple(line, len(each))(array, types.intp, each), emit
 
 
 @intrinsic
-def store_each(typing: Any, array: Any, index: Any, lines: Any) -> Any:
+def store_each(typing: Context, array: Type, index: Type, lines: Type) -> Intrinsic:
     """Write lines one after the other to ``array[index:]``."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        for k in range(len(lines)):
-            line = builder.extract_value(args[2], k)
-            place = builder.add(args[1], ir.Constant(args[1].type, k * line.type.count))
-            address = _address(context, builder, signature.args[0], args[0], place, line.type)
-            builder.store(line, address, align=array.dtype.bitwidth // 8)
-        return context.get_dummy_value()
+    def emit(code: Code, data: Value, index: Value, values: Value) -> Value:
+        for k, line in enumerate(code.items(values, lines)):
+            code.store(line, array, data, index, k)
+        return code.nothing()
 
-    return types.void(array, types.intp, lines), generate
+    return types.void(array, types.intp, lines), emit
 
 
 @intrinsic
-def add_each(typing: Any, totals: Any, factor: Any, lines: Any) -> Any:
+def add_each(typing: Context, totals: Type, factor: Type, lines: Type) -> Intrinsic:
     """``totals`` plus ``factor`` times ``lines``, one by one."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        found = []
-        for k in range(len(totals)):
-            total, line = builder.extract_value(args[0], k), builder.extract_value(args[2], k)
-            found.append(_call(builder, "llvm.fmuladd", _spread(builder, total.type, args[1]), line, total))
-        return context.make_tuple(builder, signature.return_type, found)
+    def emit(code: Code, sums: Value, factor: Value, values: Value) -> Value:
+        pairs = zip(code.items(sums, totals), code.items(values, lines), strict=True)
+        return code.tuple([code.multiply_add(factor, line, total) for total, line in pairs])
 
-    return totals(totals, factor, lines), generate
+    return totals(totals, factor, lines), emit
 
 
 @intrinsic
-def multiply_lines(typing: Any, lines: Any, array: Any, index: Any, total: Any) -> Any:
+def multiply_lines(typing: Context, lines: Type, array: Type, index: Type, total: Type) -> Intrinsic:
     """``total`` plus the sum of ``lines`` times those that follow each other from ``array[index]`` on."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        sums = [args[3], ir.Constant(args[3].type, None)]  # two, so that one need not wait for the other
-        for k in range(len(lines)):
-            line = _line_of(context, builder, signature.args[1], args[1], args[2], k, args[3].type)
-            sums[k % 2] = _call(builder, "llvm.fmuladd", builder.extract_value(args[0], k), line, sums[k % 2])
-        return builder.fadd(*sums)
+    def emit(code: Code, values: Value, data: Value, index: Value, total: Value) -> Value:
+        sums = [total, ir.Constant(total.type, None)]  # two, so that one need not wait for the other
+        for k, line in enumerate(code.items(values, lines)):
+            sums[k % 2] = code.multiply_add(line, code.load(array, data, index, total.type, k), sums[k % 2])
+        return code.builder.fadd(*sums)
 
-    return total(lines, array, types.intp, total), generate
-
-
-@intrinsic
-def total(typing: Any, line: Any) -> Any:
-    """The sum of the numbers of a line."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (vector,) = args
-        while vector.type.count > 1:
-            half = vector.type.count // 2
-            low, high = (
-                _shuffle(builder, vector, vector, list(range(start, start + half))) for start in (0, half)
-            )
-            vector = builder.fadd(low, high)
-        return builder.extract_element(vector, ir.Constant(_INT, 0))
-
-    return line.dtype(line), generate
-
-
-def _factor(context: Any, builder: Any, kind: Any, array: Any, index: Any, k: int, vector: Any) -> Any:
-    """The number ``array[index + k]`` in every lane."""
-    number = context.get_data_type(kind.dtype)
-    place = builder.add(index, ir.Constant(index.type, k))
-    address = _address(context, builder, kind, array, place, number)
-    return _spread(builder, vector, builder.load(address, typ=number))
+    return total(lines, array, types.intp, total), emit
 
 
 @intrinsic
-def add_multiples(typing: Any, totals: Any, array: Any, index: Any, line: Any) -> Any:
+def add_multiples(typing: Context, totals: Type, array: Type, index: Type, line: Type) -> Intrinsic:
     """``totals`` plus ``line`` times 1, ``array[index]``, ``array[index + 1]``, …"""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        found, (_, values, place, line) = [], args
-        for k in range(len(totals)):
-            total = builder.extract_value(args[0], k)
-            if k == 0:
-                found.append(builder.fadd(total, line, flags=_FUSE))
-            else:
-                factor = _factor(context, builder, signature.args[1], values, place, k - 1, line.type)
-                found.append(_call(builder, "llvm.fmuladd", factor, line, total))
-        return context.make_tuple(builder, signature.return_type, found)
+    def emit(code: Code, sums: Value, data: Value, index: Value, line: Value) -> Value:
+        first, *others = code.items(sums, totals)
+        found = [code.builder.fadd(first, line, flags=_FUSE)]
+        for k, total in enumerate(others):
+            found.append(code.multiply_add(code.load_scalar(array, data, index, k), line, total))
+        return code.tuple(found)
 
-    return totals(totals, array, types.intp, line), generate
+    return totals(totals, array, types.intp, line), emit
 
 
 @intrinsic
-def sum_multiples(typing: Any, lines: Any, array: Any, index: Any) -> Any:
+def sum_multiples(typing: Context, lines: Type, array: Type, index: Type) -> Intrinsic:
     """The sum of ``lines`` times 1, ``array[index]``, ``array[index + 1]``, …"""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        total = builder.extract_value(args[0], 0)
-        for k in range(1, len(lines)):
-            factor = _factor(context, builder, signature.args[1], args[1], args[2], k - 1, total.type)
-            total = _call(builder, "llvm.fmuladd", factor, builder.extract_value(args[0], k), total)
+    def emit(code: Code, values: Value, data: Value, index: Value) -> Value:
+        total, *others = code.items(values, lines)
+        for k, line in enumerate(others):
+            total = code.multiply_add(code.load_scalar(array, data, index, k), line, total)
         return total
 
-    return lines.dtype(lines, array, types.intp), generate
+    return lines.dtype(lines, array, types.intp), emit
 
 
-@intrinsic
-def magnitude(typing: Any, line: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _call(builder, "llvm.fabs", args[0])
-
-    return line(line), generate
-
-
-@intrinsic
-def floor(typing: Any, line: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _call(builder, "llvm.floor", args[0])
-
-    return line(line), generate
-
-
-@intrinsic
-def where_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Any:
-    """``yes`` where ``condition`` > 0, else ``no``, also where ``condition`` is not a number."""
-    line = condition
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = args[0].type
-        positive = builder.fcmp_ordered(">", args[0], ir.Constant(vector, None))
-        return builder.select(positive, _spread(builder, vector, args[1]), _spread(builder, vector, args[2]))
-
-    yes, no = (value if isinstance(value, Line) else line.dtype for value in (yes, no))
-    return line(line, yes, no), generate
-
-
-def _arithmetic(symbol: Callable[[Any, Any], Any], instruction: str) -> None:
+def _arithmetic(symbol: Callable[..., object], instruction: str) -> None:
     @intrinsic
-    def combine(typing: Any, first: Any, second: Any) -> Any:
+    def combine(typing: Context, first: Type, second: Type) -> Intrinsic:
         line = first if isinstance(first, Line) else second
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            first, second = (_spread(builder, context.get_value_type(line), value) for value in args)
-            return getattr(builder, instruction)(first, second, flags=_FUSE)
+        def emit(code: Code, *values: Value) -> Value:
+            lines = (code.broadcast(code.vector(line), value) for value in values)
+            return getattr(code.builder, instruction)(*lines, flags=_FUSE)
 
         kinds = (value if isinstance(value, Line) else line.dtype for value in (first, second))
-        return line(*kinds), generate
+        return line(*kinds), emit
 
     @overload(symbol, strict=False)
-    def _(first: Any, second: Any) -> Any:
+    def _(first: Type, second: Type) -> Callable[..., Value] | None:
         if isinstance(first, Line) or isinstance(second, Line):
             return lambda first, second: combine(first, second)
         return None

@@ -17,7 +17,7 @@ from scipy.spatial import ConvexHull, Delaunay
 from torch import Tensor
 
 from fieldconv import Mesh, Surface
-from fieldconv.geometry.geodesic.geodesic_discs import charts
+from fieldconv.geometry.geodesic.charts import frame_vertices
 from tests.shapes import cone, cone_chart, cylinder, cylinder_chart, grid, torus
 
 Points = NDArray[np.complex128]
@@ -54,7 +54,7 @@ def seen(mesh: Mesh, chart: Points | None = None, number: NDArray[np.int64] | No
     surface = Surface.from_mesh(mesh, radius=RADIUS, features="hks")
     frame, count = np.ones(len(mesh.vertices), complex), len(mesh.vertices)
     if chart is not None:
-        edge = chart[charts(mesh).frame_vertex] - chart
+        edge = chart[frame_vertices(mesh)] - chart
         frame = edge / abs(edge)
     return Seen(
         surface,

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch
 
 import shapes
 from fieldconv.geometry import Mesh, geodesic_discs, tangent_frames
-from fieldconv.geometry.geodesic.geodesic_discs import charts
+from fieldconv.geometry.geodesic.charts import frame_vertices
 from fieldconv.networks.rivals.shared.levels import coarse_level
 from fieldconv.surface import Part, Surface, register_operator
 from fieldconv.surface import batch as surface_batch
@@ -110,7 +110,7 @@ def test_discs_of_a_cylinder_are_those_of_the_plane_it_was_rolled_from():
     step = chart[:, None] - chart[None]
     step[..., 0] -= around * np.round(step[..., 0] / around)
     step = size * (step[..., 0] + 1j * step[..., 1])
-    edge = -step[np.arange(len(chart)), charts(mesh).frame_vertex]  # from a vertex along its frame
+    edge = -step[np.arange(len(chart)), frame_vertices(mesh)]  # from a vertex along its frame
     frame = edge / abs(edge)
     q, p = surface.edge_index.numpy()
     np.testing.assert_allclose(surface.log.numpy(), step[p, q] / frame[q], atol=1e-6)

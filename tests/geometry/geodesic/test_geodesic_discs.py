@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 import shapes
 from fieldconv.geometry import Discs, Mesh, MeshError, geodesic_discs, tangent_frames
-from fieldconv.geometry.geodesic.charts import frame_vertices
+from fieldconv.geometry.geodesic.charts import charts, frame_vertices
 from fieldconv.geometry.geodesic.discs import wrapped
-from fieldconv.geometry.geodesic.geodesic_discs import charts
 
 
 def pairs(discs: Discs):
@@ -34,7 +33,7 @@ def chart_direction(chart, source, target, circumference=np.inf):
 def assert_exact_in_chart(mesh, discs, log):
     """All pairs agree with ``log(source, target)``, the flat chart's vector between two vertices."""
     source, target, apart = pairs(discs)
-    frame = log(np.arange(len(mesh.vertices)), charts(mesh).frame_vertex)
+    frame = log(np.arange(len(mesh.vertices)), frame_vertices(mesh))
     np.testing.assert_allclose(discs.distance[apart], abs(log(source, target)), rtol=1e-9)
     assert_angles(discs.angle[apart], np.angle(log(source, target) / frame[source]), 1e-7)
     assert_angles(discs.transport[apart], np.angle(frame[source] / frame[target]), 1e-7)
@@ -81,8 +80,9 @@ def test_cone_away_from_its_tip_is_exact():
     assert len(source) > 1000
     np.testing.assert_allclose(discs.distance[apart], abs(log(source, target)), rtol=1e-9)
     # `log(a, b)` is in a's sheet, where "outwards" is real; the mesh turns the same way or the other.
-    neighbour = charts(mesh).frame_vertex
-    inner = np.isin(source, np.flatnonzero(charts(mesh).scale == 1)) | np.isin(target, _boundary(mesh))
+    neighbour = frame_vertices(mesh)
+    unscaled = np.flatnonzero(charts(mesh).vertices["scale"] == 1)
+    inner = np.isin(source, unscaled) | np.isin(target, _boundary(mesh))
     source, target, angle, transport = (
         v[~inner] for v in (source, target, discs.angle[apart], discs.transport[apart])
     )
@@ -97,7 +97,7 @@ def test_cone_away_from_its_tip_is_exact():
 
 def _boundary(mesh):
     chart = charts(mesh)
-    edge = np.flatnonzero(chart.twin == np.arange(len(chart.twin)))
+    edge = np.flatnonzero(chart.corners["twin"] == np.arange(len(chart.corners)))
     return np.unique(
         np.r_[
             chart.faces.ravel()[edge - edge % 3 + (edge + 1) % 3],
@@ -378,8 +378,8 @@ def test_frames_of_large_meshes_are_those_of_their_charts(seed):
     if seed % 2:
         faces = draw.integers(0, len(vertices), (draw.integers(1, 80), 3))
     mesh = Mesh(vertices, faces[draw.random(len(faces)) < draw.uniform(0.3, 1)])
-    expected = charts(Mesh(mesh.vertices, mesh.faces)).frame_vertex
-    np.testing.assert_array_equal(frame_vertices(mesh, many=0), expected)
+    expected = frame_vertices(Mesh(mesh.vertices, mesh.faces))
+    np.testing.assert_array_equal(frame_vertices(mesh, max_charted=0), expected)
 
 
 def assert_symmetric(discs):

@@ -17,7 +17,7 @@ from fieldconv.geometry.geodesic.discs import Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 
 Records = NDArray[np.void]
-MANY = 500_000  # faces from which charts are not made for the frames only
+MAX_CHARTED_FACES = 500_000  # larger meshes get no charts only for their frames
 # Typed: a literal would have the kernels that it is passed to compiled once more for its value.
 ONWARD, BACKWARD = np.int64(1), np.int64(-1)
 
@@ -65,24 +65,6 @@ class Charts(NamedTuple):
     most_sheets: int  # faces at an edge
     narrowest: float  # angle of a corner
 
-    @property
-    def twin(self) -> Ints:
-        """(3F,) next corner facing the same edge, in a circle: itself at a boundary."""
-        twin: Ints = self.corners["twin"]
-        return twin
-
-    @property
-    def scale(self) -> Floats:
-        """(V,) factor from fan angles to angles θ."""
-        scale: Floats = self.vertices["scale"]
-        return scale
-
-    @property
-    def frame_vertex(self) -> Ints:
-        """(V,) other end of the edge at θ = 0."""
-        frame_vertex: Ints = self.vertices["frame_vertex"]
-        return frame_vertex
-
 
 def charts(mesh: Mesh) -> Charts:
     """Return unfolding coordinates and vertex angles, without faces that repeat a vertex or another face.
@@ -98,18 +80,19 @@ def charts(mesh: Mesh) -> Charts:
     return _charts[mesh]
 
 
-def frame_vertices(mesh: Mesh, *, many: int = MANY) -> Ints:
-    """Return for each vertex (V,) the other end of its edge at θ = 0, without charts from ``many`` faces on.
+def frame_vertices(mesh: Mesh, *, max_charted: int = MAX_CHARTED_FACES) -> Ints:
+    """Return for each vertex (V,) the other end of its edge at θ = 0.
 
-    Where all edges have two faces, it is the next vertex in the first face around.
+    A mesh of ``max_charted`` faces or more gets no charts for this: where all edges have two faces, the other
+    end is the next vertex in the first face around.
 
     Examples
     --------
     >>> frame_vertices(Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])).tolist()
     [1, 2, 3, 0]
     """
-    if len(mesh.faces) < many or mesh in _charts or mesh in _first_faces:
-        return charts(mesh).frame_vertex
+    if len(mesh.faces) < max_charted or mesh in _charts or mesh in _first_faces:
+        return np.asarray(charts(mesh).vertices["frame_vertex"])
     faces, count = mesh.faces[_distinct_faces(mesh.faces)], len(mesh.vertices)
     frame = np.arange(count)
     # Of several assignments the last one counts.
@@ -119,12 +102,12 @@ def frame_vertices(mesh: Mesh, *, many: int = MANY) -> Ints:
     ends[np.concatenate(np.divmod(keys[faces_of != 2], count))] = True
     if ends.any():  # there fans begin at an edge of one face, or of several
         around = Mesh(mesh.vertices, faces[ends[faces].any(axis=1)])
-        frame[ends] = _make_charts(around).frame_vertex[ends]
+        frame[ends] = _make_charts(around).vertices["frame_vertex"][ends]
     return frame
 
 
 def begin_frames(mesh: Mesh, faces: Ints) -> None:
-    """Choose the face (V,) from which each vertex measures angles; else it is the first around it."""
+    """Choose the face (V,) from which each vertex measures angles; by default the first around it."""
     _first_faces[mesh] = faces
 
 
@@ -138,7 +121,8 @@ def _make_charts(mesh: Mesh) -> Charts:
     number = np.full(len(mesh.faces), -1)
     number[distinct] = np.arange(len(distinct))
     corners, vertices = np.zeros(faces.size, CORNER), np.zeros(count, VERTEX)
-    corners["vertex"], corners["twin"] = faces.ravel(), _twins(faces, count)
+    corners["vertex"] = faces.ravel()
+    corners["twin"], most_sheets = _twins(faces, count)
     double_area = _measure(corners, mesh.vertices[faces])
     corners_of = np.argsort(faces.ravel(), kind="stable")
     first_corner = np.zeros(count + 1, np.int64)
@@ -157,7 +141,7 @@ def _make_charts(mesh: Mesh) -> Charts:
         first_corner,
         corners_of,
         int(np.diff(first_corner).max(initial=1)),
-        _most_sheets(corners),
+        most_sheets,
         float(corners["angle"].min(initial=np.inf)),
     )
 
@@ -176,16 +160,17 @@ def _distinct_faces(faces: Ints) -> Ints:
     return np.asarray(first[(a != b) & (b != c) & (c != a)])
 
 
-def _twins(faces: Ints, count: int) -> Ints:
-    """(3F,) next corner that faces the same edge, in a circle."""
+def _twins(faces: Ints, count: int) -> tuple[Ints, int]:
+    """(3F,) next corner that faces the same edge, in a circle; and the largest number of faces at an edge."""
     key = _edge_keys(faces, count)
     order = np.argsort(key, kind="stable")
     begins = np.flatnonzero(np.r_[True, np.diff(key[order]) > 0]) if len(order) else np.zeros(0, np.int64)
+    ends = np.r_[begins[1:], len(order)][: len(begins)]
     following = np.r_[order[1:], order[:1]]
-    following[np.r_[begins[1:], len(order)][: len(begins)] - 1] = order[begins]
+    following[ends - 1] = order[begins]
     twin = np.empty_like(order)
     twin[order] = following
-    return twin
+    return twin, int((ends - begins).max(initial=1))
 
 
 def _edge_keys(faces: Ints, count: int) -> Ints:
@@ -203,28 +188,14 @@ def _measure(corners: Records, points: Floats) -> Floats:
     base, side = second - first, points - first
     squared = (base**2).sum(-1)
     safe = np.where(squared > 0, squared, 1.0)
-    double_area: Floats = np.linalg.norm(
-        np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), axis=-1
-    )
+    normals = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
+    double_area: Floats = np.linalg.norm(normals, axis=-1)
     corners["facing_length"] = np.sqrt(squared).ravel()
     corners["apex_along"] = ((side * base).sum(-1) / safe).ravel()
     corners["apex_height"] = (double_area[:, None] / safe * (squared > 0)).ravel()
-    corners["angle"] = np.arctan2(
-        double_area[:, None], ((first - points) * (second - points)).sum(-1)
-    ).ravel()
+    cosine = ((first - points) * (second - points)).sum(-1)
+    corners["angle"] = np.arctan2(double_area[:, None], cosine).ravel()
     return double_area
-
-
-@kernel
-def _most_sheets(corners):  # type: ignore[no-untyped-def]
-    """The largest number of faces that share an edge."""
-    most = 1
-    for corner in range(len(corners)):
-        sheets, other = 1, corners[corner].twin
-        while other > corner:
-            sheets, other = sheets + 1, corners[other].twin
-        most = max(most, sheets)
-    return most
 
 
 @kernel

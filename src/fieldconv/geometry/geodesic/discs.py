@@ -41,9 +41,8 @@ class Discs:
     transport : (E,) float64
         Angle φ: a tangent vector z at the source becomes e^{iφ} z at the target.
     ambiguous : (E,) bool
-        Whether several shortest paths are equally long and far apart, as between opposite corners of a box:
-        angle and transport are those of one of them, or of none. Of paths that are not far apart the mean is
-        taken.
+        Whether shortest paths are equally long and far apart, as between opposite corners of a box:
+        angle and transport are those of one of them, or of none. Equal paths less far apart are averaged.
     """
 
     sources: Ints
@@ -94,40 +93,24 @@ def with_room(records, used, more):  # type: ignore[no-untyped-def]
 def symmetric(discs: Discs) -> Discs:
     """Return mutual pairs only, with the shorter path for both directions; the mean of equally long ones.
 
-    Transport along a path keeps the angle to its tangent, so the way back is known: θ(q, p) = θ(p, q) + π +
-    φ(p, q).
+    Transport along a path keeps the angle to its tangent, so the way back is known:
+    θ(q, p) = θ(p, q) + π + φ(p, q).
     """
     count = max(discs.sources.max(initial=-1), discs.targets.max(initial=-1)) + 1
     row_of = np.full(count, -1)
     row_of[discs.sources] = np.arange(len(discs.sources))
-    return Discs(
-        discs.sources,
-        *_mutual(
-            row_of,
-            discs.sources,
-            discs.offsets,
-            discs.targets,
-            discs.distance,
-            discs.angle,
-            discs.transport,
-            discs.ambiguous,
-        ),
-    )
+    flat = discs.targets, discs.distance, discs.angle, discs.transport, discs.ambiguous
+    offsets, kept = _keep_mutual(row_of, discs.sources, discs.offsets, *flat, *map(np.empty_like, flat))
+    return Discs(discs.sources, offsets, *(values[: offsets[-1]] for values in kept))
 
 
 @kernel
-def _mutual(  # type: ignore[no-untyped-def]
-    row_of, sources, offsets, targets, distance, angle, transport, ambiguous
-):
-    """The arrays of symmetric discs, from `offsets` on."""
-    kept_offsets, kept_targets = np.zeros_like(offsets), np.empty_like(targets)
-    kept_distance, kept_angle, kept_transport = (
-        np.empty_like(angle),
-        np.empty_like(angle),
-        np.empty_like(angle),
-    )
-    kept_ambiguous = np.empty_like(ambiguous)
-    kept = 0
+def _keep_mutual(  # type: ignore[no-untyped-def]
+    row_of, sources, offsets, targets, distance, angle, transport, ambiguous,
+    kept_targets, kept_distance, kept_angle, kept_transport, kept_ambiguous,
+):  # fmt: skip
+    """Return the offsets of symmetric discs, and their other arrays, filled as far as these reach."""
+    kept_offsets, kept = np.zeros_like(offsets), 0
     for row in range(len(sources)):
         source = sources[row]
         for pair in range(offsets[row], offsets[row + 1]):
@@ -159,11 +142,4 @@ def _mutual(  # type: ignore[no-untyped-def]
             kept_transport[kept] = turned
             kept += 1
         kept_offsets[row + 1] = kept
-    return (
-        kept_offsets,
-        kept_targets[:kept],
-        kept_distance[:kept],
-        kept_angle[:kept],
-        kept_transport[:kept],
-        kept_ambiguous[:kept],
-    )
+    return kept_offsets, (kept_targets, kept_distance, kept_angle, kept_transport, kept_ambiguous)

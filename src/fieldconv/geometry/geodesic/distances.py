@@ -6,12 +6,10 @@ its limit does not pass the front on. Distances are within about half a percent 
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv._compiled import blocks, kernel, num_threads, run_blocks
 from fieldconv.geometry.geodesic.discs import Ints, with_room
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
@@ -19,19 +17,9 @@ from fieldconv.geometry.mesh.mesh import Mesh
 
 
 def all_distances(mesh: Mesh, exact: float = 0.15) -> NDArray[np.float32]:
-    """Return the geodesic distances between all vertices.
+    """Return the geodesic distances between all vertices, (V, V) float32, infinite between components.
 
-    Parameters
-    ----------
-    mesh : Mesh
-        Mesh, at unit area if ``exact`` should mean the same for every shape.
-    exact : float
-        Distances up to this one are exact; those beyond are within about half a percent.
-
-    Returns
-    -------
-    (V, V) float32
-        Infinite between components.
+    Distances up to ``exact`` are exact, those beyond are within about half a percent.
 
     Examples
     --------
@@ -43,8 +31,8 @@ def all_distances(mesh: Mesh, exact: float = 0.15) -> NDArray[np.float32]:
     count = len(mesh.vertices)
     distances = np.full((count, count), np.inf, np.float32)
     corners = triangles_around(mesh)
-    cuts = np.linspace(0, count, 4 * num_threads() + 1).astype(int).tolist()
-    run_blocks(_fill_rows, [(mesh.vertices, *corners, a, b, distances) for a, b in pairwise(cuts)])
+    rows = blocks(count, max(count // (4 * num_threads()), 1))
+    run_blocks(_fill_rows, [(mesh.vertices, *corners, a, b, distances) for a, b in rows])
     discs = geodesic_discs(mesh, exact)
     distances[discs.centres, discs.targets] = discs.distance
     return distances

@@ -1,39 +1,35 @@
 """Geodesic discs: the vertices within a radius of each vertex, their distance, direction and transport.
 
-The local solver finds *exact* shortest paths on the polyhedron. From each source a wedge of light is sent
-into every incident triangle; triangles are unfolded into the source's plane as the wedge crosses their
-edges, so a path is a straight line there and its length and direction can be read off. Where a shortest
-path can bend (a vertex with more than 2π of surface around it, a boundary, a non-manifold vertex), that
-vertex sends its own light into its shadow. Wedges are taken nearest first and dropped once a path around a
-vertex is shorter, and everything stops at the radius, so the cost is that of the disc.
+The local solver finds *exact* shortest paths on the polyhedron (`unfolding`). Light spreads from each source
+over triangles that are unfolded into its plane, so a path is a straight line whose length and direction can
+be read off. Where a shortest path can bend (a vertex with more than 2π of surface around it, a boundary, a
+non-manifold vertex), that vertex sends its own light into its shadow. Everything stops at the radius, so the
+cost is that of the disc.
 
 Directions are corrected for the curvature that a polyhedron concentrates in its vertices, as if it were
-spread over each vertex's cell. On a sphere that makes them ten times as accurate; on flat surfaces it changes
-nothing.
+spread over each vertex's cell. On a sphere they become ten times as accurate; flat surfaces stay exact.
 
-What happens where the surface is not a smooth sheet:
+Where the surface is not a smooth sheet:
 
-- *boundary*: paths run along it and bend around it; nothing lies beyond it. Angles there are not rescaled.
+- *boundary*: paths run along it and bend around it. Angles there are not rescaled.
 - *non-manifold edge*: light that reaches it enters every other sheet.
 - *non-manifold vertex*: its fans of triangles are laid side by side and share 2π.
 - *inconsistent orientation*: paths do not depend on it. Each vertex measures angles the way its first
-  triangle turns; between vertices that disagree, the transport still takes the path's direction to its
-  direction.
+  triangle turns; the transport still takes the path's direction to its direction.
 - *several components*: a disc never leaves its own.
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import Literal
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fieldconv._compiled import kernel, num_threads, run_blocks
 from fieldconv.geometry.geodesic.charts import Charts, charts, frame_vertices
-from fieldconv.geometry.geodesic.discs import Discs, Floats, Ints, symmetric
+from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints, symmetric
 from fieldconv.geometry.geodesic.front import front_block
 from fieldconv.geometry.geodesic.unfolding import exact_block
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
@@ -78,8 +74,8 @@ def geodesic_discs(
     """
     if not np.isfinite(radius) or radius <= 0:
         raise ValueError(f"The radius must be a positive number, not {radius}.")
-    source_ids = _vertex_ids(sources, mesh, "sources")
-    target_ids = _vertex_ids(targets, mesh, "targets")
+    source_ids = vertex_ids(sources, mesh, "sources")
+    target_ids = vertex_ids(targets, mesh, "targets")
     mesh.validate()
     if solver == "heat":
         from fieldconv.geometry.geodesic.heat import heat_discs
@@ -117,7 +113,8 @@ def tangent_frames(mesh: Mesh) -> tuple[Floats, Floats]:
     return np.where(usable, tangent / np.where(usable, length, 1.0), spare), normals
 
 
-def _vertex_ids(ids: ArrayLike | None, mesh: Mesh, what: str) -> Ints:
+def vertex_ids(ids: ArrayLike | None, mesh: Mesh, what: str) -> Ints:
+    """Return checked ids of vertices, all by default; ``what`` names them in errors."""
     if ids is None:
         return np.arange(len(mesh.vertices))
     chosen = np.asarray(ids)
@@ -148,20 +145,15 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
     for some, part in zip(rows, parts, strict=True):
         counts[some] = part[0]
     offsets = np.r_[0, np.cumsum(counts)]
-    found = np.empty(offsets[-1], np.int64)
-    values = *(np.empty(offsets[-1]) for _ in range(3)), np.empty(offsets[-1], np.bool_)
-    run_blocks(
-        _place,
-        [(some, offsets, *part[:2], found, *values) for some, part in zip(rows, parts, strict=True)],
-    )
-    return Discs(sources, offsets, found, *values)
+    kinds = np.int64, np.float64, np.float64, np.float64, np.bool_
+    discs = Discs(sources, offsets, *(np.empty(offsets[-1], kind) for kind in kinds))
+    flat = discs.targets, discs.distance, discs.angle, discs.transport, discs.ambiguous
+    run_blocks(_place, [(some, offsets, *part[:2], *flat) for some, part in zip(rows, parts, strict=True)])
+    return discs
 
 
-def _near_a_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> NDArray[np.bool_]:
-    """(S,) whether a disc may reach a vertex around which faces do not all turn the same way.
-
-    The front adds up transports from edge to edge, for which they must.
-    """
+def _near_a_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> Bools:
+    """(S,) whether a disc may reach a vertex whose faces turn both ways: the front needs them to agree."""
     twisted = np.unique(chart.faces.ravel()[chart.corners["turn"].ravel() <= 0])
     if not len(twisted):
         return np.zeros(len(sources), np.bool_)
@@ -173,15 +165,9 @@ def _near_a_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> ND
 
 
 def _blocks(order: Ints) -> list[Ints]:
-    """Return the sources in several blocks for each thread, which evens out the work.
-
-    There are not more, because each costs scratch arrays of the mesh's size.
-    """
-    if not len(order):
-        return []
+    """The sources in a few blocks for each thread: each block costs scratch arrays of the mesh's size."""
     count = min(8 * num_threads(), max(len(order) // 16, 1))
-    cuts = np.linspace(0, len(order), count + 1).astype(np.int64)
-    return [order[a:b] for a, b in itertools.pairwise(cuts)]
+    return np.array_split(order, count) if len(order) else []
 
 
 @kernel

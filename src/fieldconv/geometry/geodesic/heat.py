@@ -11,14 +11,12 @@ from typing import Literal
 
 import numpy as np
 import potpourri3d
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fieldconv.geometry.geodesic.charts import Charts, charts
-from fieldconv.geometry.geodesic.discs import Discs, wrapped
+from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints, wrapped
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Strategy = Literal["AffineLocal", "VectorHeat", "AffineAdaptive"]
 
 
@@ -46,25 +44,15 @@ def heat_discs(
     strategy : {"AffineLocal", "VectorHeat", "AffineAdaptive"}
         How potpourri3d computes log maps: its default, the one the paper used, or its most careful one.
 
-    Returns
-    -------
-    Discs
-        Discs in the frames of `tangent_frames`.
-
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     >>> heat_discs(square, radius=1.2, sources=[0]).targets
     array([0, 1, 3])
     """
-    count = len(mesh.vertices)
-    source_ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
-    wanted = np.zeros(count, np.bool_)
-    wanted[slice(None) if targets is None else np.asarray(targets, np.int64)] = True
     # potpourri3d leaves out unreferenced vertices and renumbers the rest, so we do it first.
     used, faces = np.unique(mesh.faces, return_inverse=True)
-    place = np.full(count, -1)
+    place = np.full(len(mesh.vertices), -1)
     place[used] = np.arange(len(used))
     try:
         solver = potpourri3d.MeshVectorHeatSolver(mesh.vertices[used], faces.reshape(-1, 3))
@@ -76,7 +64,7 @@ def heat_discs(
         ) from error
     to_ours = _directions(charts(mesh), mesh, solver, used)
 
-    def disc(source: int) -> tuple[Ints, Floats, Floats, Floats]:
+    def disc(source: int, wanted: Bools) -> tuple[Ints, Floats, Floats, Floats]:
         if place[source] < 0:
             found = np.flatnonzero(wanted[source : source + 1]) + source
             return found, *np.zeros((3, len(found)))
@@ -94,7 +82,7 @@ def heat_discs(
         centre = found == source
         return found, np.abs(log), np.where(centre, 0.0, angle), np.where(centre, 0.0, transport)
 
-    return symmetrised(collect(source_ids, [disc(source) for source in source_ids]), wanted)
+    return collect_discs(disc, len(mesh.vertices), sources, targets)
 
 
 def _directions(
@@ -111,9 +99,8 @@ def _directions(
     basis = np.zeros((len(mesh.vertices), 3), np.complex128)
     along, across, _ = solver.get_tangent_frames()
     basis[used] = along + 1j * across
-    turned_back = (edge * basis[origin]).sum(1) * np.exp(
-        -1j * chart.scale[origin] * chart.corners["edge_angle"]
-    )
+    scale = chart.vertices["scale"]
+    turned_back = (edge * basis[origin]).sum(1) * np.exp(-1j * scale[origin] * chart.corners["edge_angle"])
     mean = np.zeros(len(mesh.vertices), np.complex128)
     np.add.at(mean, origin, turned_back)
     offset = -np.angle(mean)
@@ -122,13 +109,13 @@ def _directions(
         own = origin == used[row]
         ends = np.searchsorted(used, np.roll(chart.faces, -1, axis=1).ravel()[own])
         log = solver.compute_log_map(row)[ends] @ [1, 1j]
-        ours = np.exp(1j * chart.scale[used[row]] * chart.corners["edge_angle"][own])
+        ours = np.exp(1j * scale[used[row]] * chart.corners["edge_angle"][own])
         offset[used[row]] = np.angle((log.conj() * ours).sum())
     stretch = np.ones(len(mesh.vertices))
     fans = chart.fans[chart.corners["fan"]]
     border = fans["open"]
     offset[origin[border]] = 0.0
-    stretch[origin[border]] = (chart.scale[origin] * fans["total"] / np.pi)[border]
+    stretch[origin[border]] = (scale[origin] * fans["total"] / np.pi)[border]
 
     def to_ours(vertices: Ints, angles: Floats) -> Floats:
         # The cut is in the middle of what lies outside a boundary.
@@ -139,21 +126,33 @@ def _directions(
     return to_ours
 
 
-def collect(sources: Ints, discs: list[tuple[Ints, Floats, Floats, Floats]]) -> Discs:
-    """Lay discs of (targets, distance, angle, transport) end to end."""
+def collect_discs(
+    disc: Callable[[int, Bools], tuple[Ints, Floats, Floats, Floats]],
+    count: int,
+    sources: ArrayLike | None,
+    targets: ArrayLike | None,
+) -> Discs:
+    """Return the discs of all sources, given a function that finds one, with pairs made to agree.
+
+    ``disc(source, wanted)`` returns targets, distances, angles and transports, of those among the ``count``
+    vertices that are ``wanted``.
+    """
+    ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
+    wanted = np.zeros(count, np.bool_)
+    wanted[slice(None) if targets is None else np.asarray(targets, np.int64)] = True
+    discs = [disc(source, wanted) for source in ids]
     offsets = np.concatenate([[0], np.cumsum([len(found) for found, *_ in discs])]).astype(np.int64)
     columns = zip(*discs, strict=True) if discs else [(np.zeros(0),)] * 4
-    targets, distance, angle, transport = (np.concatenate(column) for column in columns)
-    ambiguous = np.zeros(len(targets), bool)  # heat is a mean of all paths by itself
-    return Discs(
-        sources, offsets, targets.astype(np.int64), distance, wrapped(angle), wrapped(transport), ambiguous
-    )
+    found, distance, angle, transport = (np.concatenate(column) for column in columns)
+    ambiguous = np.zeros(len(found), bool)  # heat is a mean of all paths by itself
+    values = distance, wrapped(angle), wrapped(transport), ambiguous
+    return _symmetric(Discs(ids, offsets, found.astype(np.int64), *values), wanted)
 
 
-def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
+def _symmetric(discs: Discs, wanted: Bools) -> Discs:
     """Drop pairs that only one end sees; make both ends agree on distance, transport and direction.
 
-    Where the other end is not a source, or this one not a wanted target, a pair is left as it is.
+    Where the other end is not a source, or this one not a wanted target, a pair stays as it is.
     """
     count = len(wanted)
     centres = discs.centres
@@ -165,7 +164,7 @@ def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
     is_source[discs.sources] = True
     keep = mutual | ~(is_source[discs.targets] & wanted[centres])
     distance = np.where(mutual, (discs.distance + discs.distance[mirror]) / 2, discs.distance)
-    # Half of what is between the two, the short way round; one end decides, so that rounding cannot differ.
+    # Half the difference, the short way round; one end decides, so that rounding cannot differ.
     transport = wrapped(discs.transport - wrapped(discs.transport + discs.transport[mirror]) / 2)
     transport = np.where(centres < discs.targets, transport, -transport[mirror])
     transport = np.where(mutual, transport, discs.transport)
@@ -173,12 +172,5 @@ def symmetrised(discs: Discs, wanted: NDArray[np.bool_]) -> Discs:
     angle = np.where(mutual, np.angle(np.exp(1j * discs.angle) + from_there), discs.angle)
     angle[centres == discs.targets] = transport[centres == discs.targets] = 0.0
     offsets = np.concatenate([[0], np.cumsum(keep)])[discs.offsets]
-    return Discs(
-        discs.sources,
-        offsets,
-        discs.targets[keep],
-        distance[keep],
-        angle[keep],
-        transport[keep],
-        discs.ambiguous[keep],
-    )
+    columns = discs.targets, distance, angle, transport, discs.ambiguous
+    return Discs(discs.sources, offsets, *(column[keep] for column in columns))

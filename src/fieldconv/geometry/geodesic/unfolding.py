@@ -431,23 +431,9 @@ def _enter(  # type: ignore[no-untyped-def]
 
 @kernel
 def _arrive(  # type: ignore[no-untyped-def]
-    corners,
-    vertices,
-    reached,
-    seen,
-    wedges,
-    heap,
-    tally,
-    root,
-    item,
-    corner,
-    length,
-    angle,
-    back,
-    x,
-    y,
-    radius,
-):
+    corners, vertices, reached, seen, wedges, heap, tally,
+    root, item, corner, length, angle, back, x, y, radius,
+):  # fmt: skip
     """Record a straight segment from an origin to a vertex if it gives the shortest path so far.
 
     It leaves by ``root`` in the direction ``angle``, or (x, y) in wedge ``item``, and ends at ``corner``,

@@ -12,19 +12,16 @@ from typing import Literal
 import numpy as np
 import potpourri3d
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
-from fieldconv.geometry.geodesic.discs import Discs
+from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
-from fieldconv.geometry.geodesic.heat import collect, symmetrised
+from fieldconv.geometry.geodesic.heat import collect_discs
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-_FEWEST_POINTS = 32  # potpourri3d looks at 30 neighbours of each point
+MIN_POINTS = 32  # potpourri3d looks at 30 neighbours of each point
 
 
 def point_cloud_discs(
@@ -45,8 +42,7 @@ def point_cloud_discs(
     radius : float
         Geodesic radius ε, in the units of the points.
     normals : (N, 3) float, optional
-        Which side is outside. Without them, neighbours are made to agree, and each connected part points
-        away from its middle.
+        Which side is outside. By default neighbours agree, and each connected part points outward.
     sources, targets : (S,), (T,) int array, optional
         Indices of points; all points by default.
     solver : {"local", "heat"}
@@ -63,7 +59,6 @@ def point_cloud_discs(
 
     Examples
     --------
-    >>> import numpy as np
     >>> flat = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0), [0.0]), axis=-1).reshape(-1, 3)
     >>> discs, frames, normals = point_cloud_discs(flat, radius=1.2, sources=[27])
     >>> discs.targets
@@ -84,22 +79,10 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
 
     Triangles that all three of their points see in their own neighbourhoods come first, then those that two
     or one of them see, small ones before large ones, unless they overlap those already there.
-    Points that fit nowhere stay unreferenced.
-
-    Parameters
-    ----------
-    points : (N, 3) float
-        At least 32 points on a surface.
-    normals : (N, 3) float, optional
-        Which side is outside; see `point_cloud_discs`.
-
-    Returns
-    -------
-    Mesh
+    Points that fit nowhere stay unreferenced. Parameters are those of `point_cloud_discs`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> flat = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0), [0.0]), axis=-1).reshape(-1, 3)
     >>> triangulate(flat).area
     49.0
@@ -135,8 +118,7 @@ def _fitted_normals(points: Floats) -> Floats:
     """Unit normals (N, 3) of planes through each point's 12 nearest, on either side."""
     near = points[scipy.spatial.cKDTree(points).query(points, k=12)[1]]
     near = near - near.mean(axis=1, keepdims=True)
-    normals: Floats = np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0]
-    return normals
+    return np.asarray(np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0])
 
 
 def _heat_discs(
@@ -146,10 +128,6 @@ def _heat_discs(
     sources: ArrayLike | None,
     targets: ArrayLike | None,
 ) -> tuple[Discs, Floats, Floats]:
-    count = len(positions)
-    source_ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
-    wanted = np.zeros(count, np.bool_)
-    wanted[slice(None) if targets is None else np.asarray(targets, np.int64)] = True
     try:
         solver = potpourri3d.PointCloudHeatSolver(positions)
         frames, _, fitted = solver.get_tangent_frames()
@@ -157,7 +135,7 @@ def _heat_discs(
         raise MeshError("The points lie on a line or on one another and span no surface.") from error
     side = _sides(positions, fitted, normals)
 
-    def disc(source: int) -> tuple[Ints, Floats, Floats, Floats]:
+    def disc(source: int, wanted: Bools) -> tuple[Ints, Floats, Floats, Floats]:
         log = solver.compute_log_map(source) @ [1, 1j]
         carried = solver.transport_tangent_vector(source, [1.0, 0.0]) @ [1, 1j]
         log[source], carried[source] = 0, 1
@@ -169,8 +147,7 @@ def _heat_discs(
         angle, transport = side[source] * np.angle(log[inside]), side[inside] * np.angle(carried[inside])
         return inside, np.abs(log[inside]), angle, transport
 
-    discs = symmetrised(collect(source_ids, [disc(source) for source in source_ids]), wanted)
-    return discs, frames, fitted * side[:, None]
+    return collect_discs(disc, len(positions), sources, targets), frames, fitted * side[:, None]
 
 
 def _sides(points: Floats, fitted: Floats, given: ArrayLike | None) -> Floats:
@@ -203,10 +180,8 @@ def _sides(points: Floats, fitted: Floats, given: ArrayLike | None) -> Floats:
 
 def _checked(points: ArrayLike) -> Floats:
     positions = np.ascontiguousarray(points, dtype=np.float64)
-    if positions.ndim != 2 or positions.shape[1] != 3 or len(positions) < _FEWEST_POINTS:
-        raise MeshError(
-            f"A point cloud must have shape (N, 3) with N ≥ {_FEWEST_POINTS}, not {positions.shape}."
-        )
+    if positions.ndim != 2 or positions.shape[1] != 3 or len(positions) < MIN_POINTS:
+        raise MeshError(f"A point cloud must have shape (N, 3) with N ≥ {MIN_POINTS}, not {positions.shape}.")
     if not np.isfinite(positions).all():
         raise MeshError("The point cloud has positions that are not finite; remove those points.")
     return positions

@@ -85,9 +85,9 @@ def test_dense_meshes_are_refined_on_coarser_ones() -> None:
     other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()
     off = rng.normal(0, 0.03, mesh.vertices.shape)
     given = np.linalg.norm(other.vertices[:, None] + off[:, None] - other.vertices, axis=2).argmin(1)
-    found, back = refined_both(mesh, other, given, given, most=800)
+    found, back = refined_both(mesh, other, given, given, max_vertices=800)
     points = np.einsum("nc,ncd->nd", found.weights, other.vertices[other.faces[found.triangle]])
     before = np.linalg.norm(other.vertices[given] - other.vertices, axis=1).mean()
     assert np.linalg.norm(points - other.vertices, axis=1).mean() < 0.5 * before
     assert np.linalg.norm(other.vertices[found.target] - points, axis=1).mean() < 0.02
-    assert np.array_equal(back.target, refined(other, mesh, given, most=800).target)
+    assert np.array_equal(back.target, refined(other, mesh, given, max_vertices=800).target)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fieldconv._compiled import blocks
 from fieldconv.geometry.mesh.mesh import Mesh
 
 Floats = NDArray[np.floating]
@@ -23,9 +24,9 @@ _ROWS = 256  # points at a time, which bounds the memory
 def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) -> NDArray[np.float64]:
     """Return the shape within balls around some vertices of a mesh, as numbers that no rigid motion changes.
 
-    The surface within a ball of radius R around p counts by w(q) = area(q) (1 − |q − p|² / R²). It has the
-    total m, the mean offset d from p, the second moments C about p, all in units of R, and a mean normal.
-    With n the normal at p and t the tangential part of d, these numbers are returned:
+    A point q of the surface within a ball of radius R around p has the weight area(q) (1 − |q − p|² / R²).
+    From the total weight m, the mean offset d from p, the second moments C about p, all in units of R, and a
+    mean normal, with n the normal at p and t the tangential part of d, follow:
 
     - m, relative to that of a flat disc
     - d · n and |t|, which tell peaks from pits and ends from middles
@@ -40,9 +41,9 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     mesh : Mesh
         Scaled to unit area for the usual radii.
     vertices : (n,) int
-        Vertices around which the balls lie.
+        Centres of the balls.
     radii : (k,) float
-        Radii of the balls, ascending.
+        Ascending.
 
     Returns
     -------
@@ -64,8 +65,7 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     squares = points[:, [0, 0, 0, 1, 1, 2]] * points[:, [0, 1, 2, 1, 2, 2]]
     moments = areas[:, None] * np.hstack([np.ones_like(points[:, :1]), points, squares, normals])
     found = np.empty((len(chosen), 7 * len(sizes) - 1))
-    for first in range(0, len(chosen), _ROWS):
-        rows = slice(first, first + _ROWS)
+    for rows in (slice(*block) for block in blocks(len(chosen), _ROWS)):
         own = points[chosen[rows]]
         apart = (own**2).sum(1)[:, None] + (points**2).sum(1) - 2 * own @ points.T
         normal = _smooth_normals(apart, normals[chosen[rows]], normals, areas, sizes[0])

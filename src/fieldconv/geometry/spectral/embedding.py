@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import Floats, Ints
 from fieldconv.geometry.resample.sampling import farthest_point_samples, nearest_samples
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floats:
@@ -22,11 +20,11 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
     Parameters
     ----------
     mesh : Mesh
-        A mesh with a single component.
+        With a single component.
     dims : int
         Number of coordinates; if the distances span fewer dimensions, the remaining columns are zero.
     landmarks : int
-        Number of landmarks, which are farthest-point samples.
+        Number of farthest-point samples that are landmarks.
 
     Returns
     -------
@@ -63,23 +61,10 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
 def nearest_in_triangles(
     points: ArrayLike, place: ArrayLike, faces: ArrayLike, *, vertex: Ints | None = None
 ) -> tuple[Ints, Floats, Floats]:
-    """Return the point nearest to each given one, inside the triangles at the nearest vertex; any dimension.
+    """Return the place nearest to each point (n, d) in the triangles around the nearest vertex.
 
-    Parameters
-    ----------
-    points : (n, d)
-    place : (V, d)
-        Positions of the vertices.
-    faces : (F, 3)
-    vertex : (n,) int64, optional
-        The vertex nearest to each point, if it is known.
-
-    Returns
-    -------
-    triangle : (n,) int64
-    weights : (n, 3) float64
-        Barycentric coordinates in it.
-    distance : (n,) float64
+    ``place`` (V, d) are the vertices; ``vertex`` (n,) are the nearest ones, if they are known. Returns the
+    triangle (n,), −1 where there is none, barycentric coordinates (n, 3) and the distance (n,).
 
     Examples
     --------

@@ -1,22 +1,20 @@
 """Lowest eigenpairs of a sparse positive semidefinite matrix: hundreds of them, in half of ARPACK's time.
 
-Lanczos' method on the inverse, with partial reorthogonalisation (Simon 1984). Because of rounding, new
-vectors lose their orthogonality to old ones; the loss is estimated by a cheap recurrence, and only when it
-exceeds the square root of the machine precision are the last two made orthogonal to all others. ARPACK does
-that at every step, which takes most of its time. Eigenvalues are as exact as with full orthogonality.
+Lanczos' method on the inverse, with partial reorthogonalisation (Simon 1984). Rounding makes new vectors lose
+their orthogonality to old ones. A cheap recurrence estimates the loss; only when it exceeds the square root
+of the machine precision, the last two vectors are made orthogonal to all others. ARPACK does that at every
+step, which takes most of its time. Eigenvalues are as exact as with full orthogonality.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import SuperLU, splu
 
 from fieldconv._compiled import copy_into, kernel
-
-Floats = NDArray[np.float64]
+from fieldconv.geometry.mesh.topology import Floats
 
 EPSILON = float(np.finfo(np.float64).eps)
 LEANING = EPSILON**0.5  # inner product with an earlier vector at which both are made orthogonal again
@@ -37,24 +35,19 @@ def factorised(matrix: csc_matrix, shift: float) -> SuperLU:
 def lowest_eigenpairs(
     matrix: csc_matrix, factors: SuperLU, shift: float, k: int
 ) -> tuple[Floats, Floats] | None:
-    """Return the lowest ``k`` eigenvalues, ascending, and eigenvectors, or None if not all of them are found.
+    """Return the lowest ``k`` eigenvalues (k,), ascending, and eigenvectors (n, k), or None.
+
+    None if convergence is slow, or if some copies of a repeated eigenvalue are missing: started from one
+    vector, the method finds, up to rounding, only one direction of each eigenspace.
 
     Parameters
     ----------
     matrix : (n, n) sparse matrix
         Symmetric matrix without negative eigenvalues.
     factors : SuperLU
-        Factors of the matrix plus ``shift``, see `factorised`.
-    shift : float
-        Positive number added to the diagonal.
+        Factors of the matrix plus ``shift`` > 0 on its diagonal, see `factorised`.
     k : int
-        Number of eigenpairs, much smaller than n.
-
-    Returns
-    -------
-    (k,) and (n, k) float64, or None
-        None if convergence is slow, or if some copies of a repeated eigenvalue are missing: started from one
-        vector, the method finds, up to rounding, only one direction of each eigenspace.
+        Much smaller than n.
 
     Examples
     --------

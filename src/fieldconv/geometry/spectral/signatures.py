@@ -2,8 +2,7 @@
 
 robust_laplacian gives a Laplacian with non-negative weights on any mesh: non-manifold, of several components,
 badly shaped. Point clouds are triangulated first, which is more accurate than its own Laplacian of a cloud.
-Signatures are computed at unit area, at times and energies that are the same for every shape, so they are
-comparable between shapes and do not change with scale.
+Signatures are computed at unit area, at the same times and energies for every shape.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import robust_laplacian
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.sparse import csc_matrix, csr_array, csr_matrix, diags
 from scipy.sparse.csgraph import connected_components
@@ -20,10 +19,9 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from fieldconv._process import one_blas_thread
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
+from fieldconv.geometry.mesh.topology import Floats, Ints
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.geometry.spectral.lanczos import factorised, is_complete, lowest_eigenpairs
-
-Floats = NDArray[np.float64]
 
 RESOLVED = 128  # eigenfunctions that resolve the default times and energies of signatures
 DENSE = 3000  # vertices for which all eigenvalues can be found if some of those wanted are hard to find
@@ -34,36 +32,22 @@ _ZERO = 1e-6  # an eigenvalue of a shape of unit area is taken for zero below th
 class Eigenbasis(NamedTuple):
     """Lowest eigenpairs of the Laplacian: −Δφ = λφ.
 
-    Attributes
-    ----------
-    values : (k,) float64
-        λ, ascending from 0 (once per component).
-    functions : (V, k) float64
-        φ, orthonormal in the areas: φᵀ diag(areas) φ = 1. Zero at unreferenced vertices.
-    areas : (V,) float64
-        Surface area of each vertex or point.
-    components : (V,) int64
-        Number of the connected component of each vertex; −1 at unreferenced ones.
+    φ is orthonormal in the areas: φᵀ diag(areas) φ = 1.
     """
 
-    values: Floats
-    functions: Floats
-    areas: Floats
-    components: NDArray[np.int64]
+    values: Floats  # (k,) λ, ascending from 0 (once per component)
+    functions: Floats  # (V, k) φ; zero at unreferenced vertices
+    areas: Floats  # (V,) of each vertex or point
+    components: Ints  # (V,) connected component of each vertex; −1 at unreferenced ones
 
     def lowest(self, k: int, *, whole: bool = False) -> Eigenbasis:
         """Return the first ``k``, and one more for each further component.
 
-        Parameters
-        ----------
-        k : int
-        whole : bool
-            Leave out the last of them if they have an eigenvalue in common with the next one, as happens on
-            symmetric shapes: which of their functions come first is decided by rounding.
+        ``whole`` leaves out the last of them if they share an eigenvalue with the next one, as on symmetric
+        shapes: rounding decides which of their functions come first.
 
         Examples
         --------
-        >>> from fieldconv.geometry.mesh.mesh import Mesh
         >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
         ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
         >>> basis = eigenbasis(tetrahedron)  # zero, and three that are equal
@@ -95,7 +79,6 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = RESOLVED) -> Eigenbasis:
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> tetrahedron = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
     ...                    [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     >>> eigenbasis(tetrahedron).functions.shape
@@ -124,9 +107,8 @@ def heat_kernel_signature(
 ) -> Floats:
     """Return the heat that stays at each point, at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
 
-    It is divided by the heat trace as in Sun et al. (2009), so that every column has mean 1 over the surface,
-    or over each component if there are several, because heat does not cross between them. It does not change
-    under isometries and uniform scaling.
+    Divided by the heat trace as in Sun et al. (2009), every column has mean 1 over each component. Isometries
+    and uniform scaling change nothing.
 
     Parameters
     ----------
@@ -144,7 +126,6 @@ def heat_kernel_signature(
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
     >>> heat_kernel_signature(tetrahedron, dims=2).round(6)[0]
@@ -164,24 +145,11 @@ def local_heat(
     around. Nothing is divided by a sum over the shape, so what is farther away than about √(8t) matters only
     through the scale of the shape.
 
-    Parameters
-    ----------
-    shape : Mesh, (V, 3) points, or an Eigenbasis
-    dims : int
-        Number of times, logarithmically spaced from 0.004 to 0.06 (at unit area).
-    k : int
-        Number of eigenfunctions.
-    times : (dims,) float, optional
-        Other times, at unit area.
-
-    Returns
-    -------
-    (V, dims) float64
-        0 at unreferenced vertices.
+    Parameters are those of `heat_kernel_signature`; the times are 0.004 to 0.06 by default. Unreferenced
+    vertices get 0.
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
     >>> local_heat(tetrahedron, times=[10 / (4 * np.pi)]).round(1)[0]  # all heat is even by then
@@ -202,26 +170,13 @@ def wave_kernel_signature(
     """Return the probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
 
     As in Aubry et al. (2011), g is a Gaussian whose width is 7 % of the range of energies, and λ = 0 takes
-    no part; here too the shape is scaled to unit area and every column has mean 1 over each component.
+    no part; here too the shape has unit area and every column has mean 1 over each component.
 
-    Parameters
-    ----------
-    shape : Mesh, (V, 3) points, or an Eigenbasis
-    dims : int
-        Number of log-energies e, evenly spaced from log 4π to log 4πk less two widths: by Weyl's law, where
-        the k-th eigenvalue is expected.
-    k : int
-        Number of eigenfunctions.
-    energies : (dims,) float, optional
-        Other log-energies, at unit area.
-
-    Returns
-    -------
-    (V, dims) float64
+    Parameters are those of `heat_kernel_signature`, with log-energies e in place of times. They are evenly
+    spaced from log 4π to log 4πk, where Weyl's law expects the k-th eigenvalue, less two widths.
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
     >>> wave_kernel_signature(tetrahedron, dims=2).round(6)[0]
@@ -249,8 +204,7 @@ def _at_unit_area(shape: Mesh | ArrayLike | Eigenbasis, k: int) -> Eigenbasis:
 def _mixture(exponents: Floats, basis: Eigenbasis) -> Floats:
     """Squared eigenfunctions, mixed with weights e^exponent, of mean 1 over each component.
 
-    1 where there is nothing to mix, as on a tiny component whose eigenvalues are beyond those of the basis; 0
-    at unreferenced vertices.
+    1 on a tiny component whose eigenvalues are beyond those of the basis; 0 at unreferenced vertices.
     """
     highest = exponents.max(0)
     weights = np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0))
@@ -258,11 +212,10 @@ def _mixture(exponents: Floats, basis: Eigenbasis) -> Floats:
     used = basis.components >= 0
     belongs = csr_array((basis.areas[used], (basis.components[used], np.flatnonzero(used))))
     mean = (belongs @ raw[: belongs.shape[1]] / belongs.sum(1)[:, None])[basis.components]
-    signature: Floats = np.where(mean > 1e-6, raw / np.maximum(mean, 1e-6), 1.0) * used[:, None]
-    return signature
+    return np.asarray(np.where(mean > 1e-6, raw / np.maximum(mean, 1e-6), 1.0) * used[:, None])
 
 
-def laplacian(mesh: Mesh) -> tuple[NDArray[np.int64], csc_matrix, Floats]:
+def laplacian(mesh: Mesh) -> tuple[Ints, csc_matrix, Floats]:
     """Return the vertices in use, their stiffness matrix and their areas."""
     used, faces = np.unique(mesh.faces, return_inverse=True)
     stiffness, mass = robust_laplacian.mesh_laplacian(mesh.vertices[used], faces.reshape(-1, 3))
@@ -274,13 +227,10 @@ def laplacian(mesh: Mesh) -> tuple[NDArray[np.int64], csc_matrix, Floats]:
     return used, csc_matrix(stiffness), np.maximum(areas, 1e-12 * areas.mean())
 
 
-def _of_components(
-    stiffness: csc_matrix, mass: Floats, label: NDArray[np.int64], k: int
-) -> tuple[Floats, Floats]:
+def _of_components(stiffness: csc_matrix, mass: Floats, label: Ints, k: int) -> tuple[Floats, Floats]:
     """Lowest k solutions of stiffness φ = λ mass φ, for unit total mass, each on one component.
 
-    Components are solved one by one: many zeros, and eigenvalues that similar components share, would be hard
-    to tell apart.
+    Components are solved one by one: equal eigenvalues of several components would be hard to tell apart.
     """
     order = np.argsort(label, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
@@ -292,17 +242,15 @@ def _of_components(
     wanted = [min(len(own), k, int(1.2 * k * mass[own].sum()) + 5) for own in members]
     found = [_eigenpairs(part, mass[own], n) for part, own, n in zip(parts, members, wanted, strict=True)]
     while True:
-        values = np.sort(np.concatenate([own for own, _ in found]))
-        limit = values[k - 1] if len(values) >= k else np.inf
-        short = [
-            i for i, (own, _) in enumerate(found) if wanted[i] < min(len(members[i]), k) and own[-1] < limit
-        ]
+        values = np.concatenate([own for own, _ in found])
+        limit = np.sort(values)[k - 1] if len(values) >= k else np.inf
+        most = [min(len(own), k) for own in members]
+        short = [i for i, (own, _) in enumerate(found) if wanted[i] < most[i] and own[-1] < limit]
         if not short:
             break
         for i in short:
-            wanted[i] = min(len(members[i]), k, 2 * wanted[i])
+            wanted[i] = min(most[i], 2 * wanted[i])
             found[i] = _eigenpairs(parts[i], mass[members[i]], wanted[i])
-    values = np.concatenate([own for own, _ in found])
     chosen = np.argsort(values, kind="stable")[:k]
     functions = np.zeros((len(mass), k))
     first = np.cumsum([0, *wanted])

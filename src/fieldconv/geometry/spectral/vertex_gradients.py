@@ -13,18 +13,9 @@ from fieldconv.geometry.mesh.mesh import Mesh
 def vertex_gradients(mesh: Mesh, values: ArrayLike) -> NDArray[np.complex128]:
     """Return the gradient of functions given at the vertices, in each vertex's tangent frame.
 
-    A function is linear on each triangle. The gradient at a vertex is the mean of those of the triangles
-    around it, weighted by their areas, projected to its tangent plane; zero at vertices without triangles.
-
-    Parameters
-    ----------
-    mesh : Mesh
-    values : (V,) or (V, k) real
-
-    Returns
-    -------
-    (V,) or (V, k) complex128
-        Components along the frame's first and second axis.
+    A function, a column of ``values`` (V,) or (V, k), is linear on each triangle. Its gradient at a vertex,
+    complex and of the same shape, is the mean over the triangles around it, weighted by their areas, and
+    projected to the tangent plane; zero at vertices without triangles.
 
     Examples
     --------

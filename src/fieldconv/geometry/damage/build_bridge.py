@@ -14,15 +14,7 @@ from fieldconv.geometry.mesh.topology import edge_graph, tidy
 def facing_pairs(points: Floats, faces: Ints, some: Ints, reach: float) -> tuple[Ints, Ints, Floats]:
     """Return pairs of vertices that face each other across a gap, and the width of the gap, (n,) each.
 
-    Parameters
-    ----------
-    points : (V, 3) float
-    faces : (F, 3) int
-        All facing outward.
-    some : (n,) int
-        Vertices that are examined.
-    reach : float
-        The widest gap.
+    ``faces`` face outward, ``some`` are the vertices that are examined, ``reach`` is the widest gap.
 
     Examples
     --------

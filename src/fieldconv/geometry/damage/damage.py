@@ -1,8 +1,8 @@
 """Damage as real scans have it: holes, cuts, missing limbs, noise, contacts, other triangles.
 
-Every kind takes a mesh and a random generator, and returns a `Damaged`: the new mesh, and where each of its
-vertices lies on the old one, by which labels, positions or any other data of the vertices are carried over.
-`damaged` draws a random combination of them. docs/damage.md shows a picture of each kind.
+Every kind takes a mesh and most a random generator, and returns a `Damaged`: the new mesh, and where each of
+its vertices lies on the old one, so that labels and other data can follow. `damaged` draws a random
+combination. docs/damage.md shows a picture of each kind.
 """
 
 from __future__ import annotations
@@ -42,27 +42,8 @@ from fieldconv.geometry.mesh.topology import (
 from fieldconv.geometry.resample.remesh import EQUILATERAL, even_size, remesh, unevenness
 from fieldconv.geometry.resample.subdivide import subdivision
 
-__all__ = [
-    "Damaged",
-    "carry_vectors",
-    "cut",
-    "damaged",
-    "decimated",
-    "filled",
-    "fused",
-    "holes",
-    "joined",
-    "missing",
-    "noise",
-    "refined",
-    "remeshed",
-    "smoothed",
-    "undamaged",
-    "weights_of",
-]
-
-LEAST_PIECE = 0.02  # share of the faces: smaller pieces that come off are dropped
-FEWEST = 100  # vertices: `damaged` makes no mesh coarser than that
+MIN_PIECE = 0.02  # share of the faces: smaller pieces that come off are dropped
+MIN_VERTICES = 100  # `damaged` makes no mesh coarser than that
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +89,9 @@ class Damaged:
 
 
 def carry_vectors(vectors: NDArray[Any], mesh: Mesh, done: Damaged) -> NDArray[np.complex128]:
-    """Return tangent vectors (V_old, …) of the old mesh in the frames of the damaged one.
+    """Return tangent vectors (V_old, …) of the old ``mesh`` in the frames of the damaged one.
 
-    Parameters
-    ----------
-    vectors : (V_old, …) complex
-        Tangent vectors in the frames that `tangent_frames` gives the old mesh.
-    mesh : Mesh
-        The old mesh.
-    done : Damaged
-        What became of it.
+    Frames are those of `tangent_frames`.
 
     Examples
     --------
@@ -128,8 +102,7 @@ def carry_vectors(vectors: NDArray[Any], mesh: Mesh, done: Damaged) -> NDArray[n
     flat = np.asarray(vectors, np.complex128).reshape(len(vectors), -1)
     frame, normal = tangent_frames(mesh)
     across = np.cross(normal, frame)
-    space = flat.real[:, :, None] * frame[:, None] + flat.imag[:, :, None] * across[:, None]
-    space = done.carry(space)
+    space = done.carry(flat.real[:, :, None] * frame[:, None] + flat.imag[:, :, None] * across[:, None])
     frame, normal = tangent_frames(done.mesh)
     across = np.cross(normal, frame)
     turned = (space * frame[:, None]).sum(2) + 1j * (space * across[:, None]).sum(2)
@@ -147,20 +120,16 @@ def holes(
     number: int = 4,
     share: tuple[float, float] = (0.01, 0.03),
     *,
-    pieces: float = LEAST_PIECE,
+    pieces: float = MIN_PIECE,
 ) -> Damaged:
-    """Return the mesh with round holes.
+    """Return the mesh with ``number`` round holes.
 
     Parameters
     ----------
-    mesh : Mesh
-    rng : numpy.random.Generator
-    number : int
-        Number of holes.
     share : (least, greatest)
         Share of the surface that a hole removes.
     pieces : float
-        Share of the faces that a detached piece must have to be kept; 1 keeps only the largest piece.
+        Share of the faces that a detached piece needs to stay; 1 keeps only the largest piece.
 
     Examples
     --------
@@ -187,18 +156,16 @@ def cut(
     share: float = 0.3,
     *,
     direction: ArrayLike | None = None,
-    pieces: float = LEAST_PIECE,
+    pieces: float = MIN_PIECE,
 ) -> Damaged:
     """Return the part of the mesh on one side of a plane.
 
     Parameters
     ----------
-    mesh : Mesh
-    rng : numpy.random.Generator
     share : float
         Share of the vertices that are removed.
     direction : (3,) float, optional
-        Normal of the plane, pointing away from the part that is kept; random by default.
+        Normal of the plane, pointing away from the part that stays; random by default.
     pieces : float
         As for `holes`.
 
@@ -225,8 +192,6 @@ def missing(
 
     Parameters
     ----------
-    mesh : Mesh
-    rng : numpy.random.Generator
     share : (least, greatest)
         Share of the surface that is removed.
     closed : bool, optional
@@ -238,13 +203,14 @@ def missing(
     near = _distance(graph, start)
     for _ in range(6):  # tips: each farthest from those before
         tips.append(int(np.argmax(near)))
-        near = np.minimum(near, _distance(graph, tips[-1])) if len(tips) > 1 else _distance(graph, tips[-1])
+        away = _distance(graph, tips[-1])
+        near = np.minimum(near, away) if len(tips) > 1 else away
     away = _distance(graph, tips[rng.integers(len(tips))])
     order = np.argsort(away)
     gone = np.zeros(len(mesh.vertices), bool)
     swept = np.cumsum(mesh.vertex_areas[order])
     gone[order[: np.searchsorted(swept, rng.uniform(*share) * mesh.area) + 1]] = True
-    stump = _without(mesh, gone, LEAST_PIECE)
+    stump = _without(mesh, gone, MIN_PIECE)
     closed = bool(rng.integers(2)) if closed is None else closed
     return stump.then(filled(stump.mesh)) if closed else stump
 
@@ -280,11 +246,8 @@ def noise(
 
     Parameters
     ----------
-    mesh : Mesh
-    rng : numpy.random.Generator
     share : float
-        Standard deviation of the move, in diagonals of the bounding box or in mean edge lengths.
-    unit : {"diagonal", "edge"}
+        Standard deviation of the move, in diagonals of the bounding box or in mean edge lengths (``unit``).
     grain : float
         0 moves each vertex independently; otherwise the length of the ripples, in diagonals.
     most : float
@@ -325,8 +288,6 @@ def remeshed(
 
     Parameters
     ----------
-    mesh : Mesh
-    rng : numpy.random.Generator
     vertices : int, optional
         Number of vertices of the new mesh; by default unchanged.
     uneven : float
@@ -391,7 +352,6 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
     ----------
     mesh : Mesh
         Closed but for some holes, and facing outward.
-    rng : numpy.random.Generator
     gap : float
         Distance below which parts fuse, as a share of the bounding box's diagonal. Parts closer than 0.016 of
         it, or closer than an edge length, may fuse too.
@@ -410,18 +370,10 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
 def joined(mesh: Mesh, rng: np.random.Generator, reach: float = 0.15) -> Damaged:
     """Return the mesh with a bridge between two parts that face each other, bent until they almost touch.
 
-    The vertices of the contact are gone, and the surface has a handle more. A mesh without such parts is
-    unchanged.
-
-    Parameters
-    ----------
-    mesh : Mesh
-        Facing outward.
-    rng : numpy.random.Generator
-        Draws the vertices among which the narrowest gap is bridged.
-    reach : float
-        The widest gap, as a share of the bounding box's diagonal. Along the surface, the parts are at least
-        twice as far apart as across the gap, and too far for a disc to hold both.
+    The narrowest gap between some random vertices is bridged, if it is less than ``reach`` diagonals of the
+    bounding box wide. Along the surface, the parts are at least twice as far apart as across the gap, and too
+    far for a disc to hold both. The surface, which must face outward, gets one handle more. A mesh without
+    such parts is unchanged.
     """
     points, faces = mesh.vertices, mesh.faces
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -445,7 +397,6 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
 
     Parameters
     ----------
-    mesh : Mesh
     seed : int, or several
         Seed of all random choices.
     strength : float
@@ -471,14 +422,13 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
         result = result.then(more)
 
     count = len(mesh.vertices)
-    fewest = min(count, max(FEWEST, count // 8))
     if happens(0.2) and count >= 500 and not len(rims(count, mesh.faces)[0]):
         then(fused(result.mesh, rng, strength * rng.uniform(0.002, 0.02)))
     if happens(0.2):
         then(joined(result.mesh, rng, strength * rng.uniform(0.02, 0.2)))
     if happens(0.5):
         coarser = strength * rng.uniform(0, np.log(8)) if rng.random() < 0.5 else 0.0
-        wanted = max(fewest, round(count * np.exp(-coarser)))
+        wanted = max(min(count, max(MIN_VERTICES, count // 8)), round(count * np.exp(-coarser)))
         then(remeshed(result.mesh, rng, wanted, uneven=strength * rng.uniform(0, 1)))
     if happens(0.25):
         then(missing(result.mesh, rng, (0.01, 0.01 + 0.12 * strength)))
@@ -517,7 +467,7 @@ def _without(mesh: Mesh, gone: NDArray[np.bool_], pieces: float) -> Damaged:
 
 
 def weights_of(mesh: Mesh, corners: Ints, share: Floats) -> csr_array:
-    """Return the origin (n, V) of points given by three vertices (n, 3) and barycentric coordinates (n, 3).
+    """Return the origin (n, V) of points with barycentric coordinates (n, 3) between three vertices (n, 3).
 
     Examples
     --------

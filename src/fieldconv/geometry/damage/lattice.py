@@ -29,15 +29,7 @@ def random_turn(rng: np.random.Generator) -> Floats:
 
 @kernel
 def _cut_tetrahedron(
-    number: Ints,
-    level: Floats,
-    a: int,
-    b: int,
-    c: int,
-    d: int,
-    ends: Ints,
-    height: Floats,
-    count: int,
+    number: Ints, level: Floats, a: int, b: int, c: int, d: int, ends: Ints, height: Floats, count: int
 ) -> int:
     """Append the surface triangles of the positive tetrahedron a, b, c, d; return the new count."""
     # Bring the inside corners to the front by even permutations only: the orientation stays.

@@ -12,7 +12,7 @@ from fieldconv.geometry.spectral.signatures import Eigenbasis, eigenbasis
 # Copies are kept on disk: raise the version in datasets/surface_dataset.py when what follows changes.
 SMOOTHING = 0.01  # heat flow, at unit area, after which an arm or a leg has shrunk to its axis
 WAVES = 15  # number of lowest eigenfunctions that decide where it becomes thicker or thinner
-LIMIT = 0.7  # largest logarithm of a change of thickness
+MAX_CHANGE = 0.7  # largest logarithm of a change of thickness
 
 
 def reshaped(
@@ -26,14 +26,13 @@ def reshaped(
 ) -> Mesh:
     """Return the same mesh with limbs thicker and thinner in places, and stretched as a whole, at random.
 
-    Each vertex is moved away from, or closer to, the place to which heat flow would shrink it, by a factor
-    that varies smoothly over the surface. Vertices keep their numbers, so labels stay true.
+    Each vertex moves away from, or closer to, the place to which heat flow would shrink it, by a factor that
+    varies smoothly over the surface. Vertices keep their numbers, so labels stay true.
 
     Parameters
     ----------
     mesh : Mesh
     seed : int, or several
-        Seed of all random choices.
     strength : float
         Factor on both ``thickness`` and ``stretch``.
     thickness : float
@@ -41,7 +40,7 @@ def reshaped(
     stretch : float
         Largest logarithm of the stretch along three random perpendicular directions.
     basis : Eigenbasis, optional
-        Eigenbasis at unit area of another pose of the same mesh, so that it is computed only once.
+        At unit area, of another pose of the same mesh; computed by default.
 
     Returns
     -------
@@ -59,15 +58,13 @@ def reshaped(
     draw = np.random.default_rng(seed)
     mesh = mesh.normalised()
     basis = eigenbasis(mesh, 64) if basis is None else basis
-    shrunk = basis.functions @ (
-        np.exp(-SMOOTHING * basis.values)[:, None]
-        * (basis.functions.T @ (basis.areas[:, None] * mesh.vertices))
-    )
+    coefficients = basis.functions.T @ (basis.areas[:, None] * mesh.vertices)
+    shrunk = basis.functions @ (np.exp(-SMOOTHING * basis.values)[:, None] * coefficients)
     waves = basis.functions[:, np.flatnonzero(basis.values > 1e-6)[:WAVES]]
     change = waves @ draw.normal(size=waves.shape[1])
     spread = np.sqrt(basis.areas @ change**2)
     change *= strength * thickness / spread if spread > 0 else 0.0
-    factor = np.exp(np.clip(change, -LIMIT, LIMIT))
+    factor = np.exp(np.clip(change, -MAX_CHANGE, MAX_CHANGE))
     turn = np.linalg.qr(draw.normal(size=(3, 3)))[0]
     stretched = turn @ np.diag(np.exp(strength * draw.uniform(-stretch, stretch, 3))) @ turn.T
     vertices = (shrunk + factor[:, None] * (mesh.vertices - shrunk)) @ stretched

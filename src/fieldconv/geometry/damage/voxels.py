@@ -132,15 +132,14 @@ def outer_surface(
 ) -> tuple[Mesh, Ints, Floats]:
     """Return a mesh of the outside of the solid that a mesh encloses, on a random lattice.
 
-    Holes are closed by cones while inside and outside are told apart, and opened again afterwards.
+    Cones close the holes until inside and outside are known; then they are opened again.
 
     Parameters
     ----------
     mesh : Mesh
-        Mesh whose faces are oriented outward; it may intersect itself.
+        Facing outward; it may intersect itself.
     cell : float
         Size of the lattice's cells. Triangles are about as large; much smaller details are lost.
-    rng : numpy.random.Generator
     gap : float
         Distance below which parts fuse.
     extra : function of (n, 3) points to (n,), optional
@@ -151,7 +150,7 @@ def outer_surface(
     Mesh
         Manifold; the largest component.
     (V,) int64
-        For each vertex the nearest face of the given mesh, −1 where there is none near.
+        The nearest face of the given mesh to each vertex, −1 where none is near.
     (V, 3) float64
         Barycentric coordinates there.
 
@@ -190,7 +189,9 @@ def outer_surface(
         inside = _winding(local.vertices, closed, shape, 0.5 * centre) > 0
         value[centre] = np.where(inside, -distance, distance) - grown
         if extra is not None:
-            _join(value[centre], extra, low + 0.5 * centre, turn, cell)
+            grid = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1)
+            other = extra((grid.reshape(-1, 3) + (low + 0.5 * centre)) * cell @ turn.T) / cell
+            np.minimum(value[centre], other.reshape(shape), out=value[centre])
     ends, height, used = cut_cells(
         value, 0, 0, 0, shape[1], shape[2], np.empty((1 << 16, 2), np.int64), np.empty((1 << 16, 2)), 0
     )
@@ -224,12 +225,3 @@ def _numbers_of(faces: Ints, some: Ints) -> Ints:
         return np.arange(len(faces))
     place = {tuple(face): number for number, face in enumerate(faces.tolist())}
     return np.array([place[tuple(face)] for face in some.tolist()], np.int64)
-
-
-def _join(
-    value: NDArray[np.float32], extra: Callable[[Floats], Floats], low: Floats, turn: Floats, cell: float
-) -> None:
-    """Lower the values to those of a further solid, in place."""
-    grid = np.stack(np.meshgrid(*(np.arange(n) for n in value.shape), indexing="ij"), axis=-1).reshape(-1, 3)
-    other = extra((grid + low) * cell @ turn.T) / cell
-    np.minimum(value, other.reshape(value.shape), out=value)

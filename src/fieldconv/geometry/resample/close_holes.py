@@ -25,10 +25,10 @@ def closed_copy(mesh: Mesh) -> Mesh:
     whole = manifold_part(count, mesh.faces)
     closed, ends = capped(count, whole)
     cones = closed[len(whole) :]
-    every = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=-1), axis=-1)
-    key, times = np.unique(every[..., 0] * count + every[..., 1], return_counts=True)
-    edge = np.sort(cones[:, :2], axis=1)
-    alone = times[np.searchsorted(key, edge[:, 0] * count + edge[:, 1])] == 1
+    low, high = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)]), axis=0)
+    key, times = np.unique(low * count + high, return_counts=True)
+    low, high = np.sort(cones[:, :2], axis=1).T
+    alone = times[np.searchsorted(key, low * count + high)] == 1
     keep = ~np.isin(ends[:, 0], ends[~alone, 0])
     if not keep.any():
         return mesh
@@ -55,5 +55,4 @@ def rim_distances(mesh: Mesh) -> Floats:
     if not len(edges):
         return np.full(len(mesh.vertices), np.inf)
     graph = edge_graph(mesh.vertices, mesh.faces)
-    found = dijkstra(graph, indices=np.unique(edges), min_only=True)
-    return np.asarray(found, np.float64)
+    return np.asarray(dijkstra(graph, indices=np.unique(edges), min_only=True), np.float64)

@@ -10,12 +10,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-CELLS = 0.75  # cells of the grid for each vertex wanted: a cell holds one seed for each sheet in it
-ROUNDS = 1  # times that seeds move to the middle of their region
+CELLS = 0.75  # cells of the grid for each wanted vertex: a cell holds one seed for each sheet in it
+ROUNDS = 1  # how often seeds move to the middle of their region
 
 
 @dataclass(frozen=True)
@@ -27,10 +25,9 @@ class Resampled:
     mesh : Mesh
         The other mesh.
     vertex_map : (V,) int64
-        For each vertex of the given mesh a vertex of the other one, −1 for those on no triangle of it.
+        Vertex of the other mesh at each given vertex; −1 for those on no triangle of it.
     origin : (V_other,) int64
-        For each vertex of a coarser mesh, a vertex of the given mesh in the middle of its region; for each
-        vertex of a finer mesh, a nearby vertex of the given one.
+        Given vertex in the middle of each region of a coarser mesh, or near each vertex of a finer one.
     """
 
     mesh: Mesh
@@ -41,14 +38,12 @@ class Resampled:
 def coarsened(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:
     """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
-    The surface is divided into regions around evenly spread seeds, each vertex going to the seed nearest
-    along its edges; regions become vertices, and triangles where three of them meet. Sheets that are close in
-    space but not along the surface, such as fingers that nearly touch, stay apart. The result does not depend
-    on how vertices are numbered, up to ties.
+    Each vertex joins the region of the seed nearest along edges; regions become vertices, with triangles
+    where three of them meet. Sheets that are close in space but not along the surface, such as fingers that
+    nearly touch, stay apart. The result does not depend on the numbering of vertices, up to ties.
 
     Parameters
     ----------
-    mesh : Mesh
     vertices : int
         Approximate number of vertices; a mesh that has no more is returned as it is.
     rounds : int
@@ -134,9 +129,8 @@ def _middles(mesh: Mesh, region: Ints, count: int) -> Ints:
 
 def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
     """(count, 3) weighted mean of the points of each group."""
-    weights = weights + 1e-12 * max(
-        float(weights.max(initial=0)), 1e-300
-    )  # groups without area also have a mean
+    # Groups without area have a mean, too.
+    weights = weights + 1e-12 * max(float(weights.max(initial=0)), 1e-300)
     total = np.bincount(group, weights, minlength=count)
     sums = [np.bincount(group, weights * column, minlength=count) for column in points.T]
     return np.stack(sums, 1) / np.where(total > 0, total, 1)[:, None]

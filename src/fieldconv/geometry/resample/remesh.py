@@ -50,7 +50,7 @@ class Reference(NamedTuple):
 
 
 def make_reference(mesh: Mesh, size: Floats) -> Reference:
-    """Return the mesh with the triangles about each vertex listed."""
+    """Return the mesh as a `Reference`."""
     order = np.argsort(mesh.faces.ravel(), kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))])
     return Reference(mesh.vertices, mesh.vertex_normals, size, mesh.faces, first, order // 3)
@@ -235,16 +235,13 @@ def remesh(
 ) -> tuple[Mesh, csr_array]:
     """Return the surface with another triangulation.
 
-    Edges are collapsed, split and flipped and vertices moved along the surface, in an order drawn by
-    ``rng``. Holes, rims and connected components stay as they are. Parts of the mesh that
-    branch, or face the wrong way, are left out.
+    Edges are collapsed, split and flipped and vertices moved along the surface, in an order drawn by ``rng``.
+    Holes, rims and connected components stay. Parts that branch, or face the wrong way, are left out.
 
     Parameters
     ----------
-    mesh : Mesh
     vertices : int
         Number of vertices of the new mesh; it may have a few more or fewer where the topology requires it.
-    rng : numpy.random.Generator
     density : (V,) float, optional
         Wanted edge length at each vertex relative to others; equal by default.
     rounds : int
@@ -254,8 +251,7 @@ def remesh(
     -------
     Mesh
     (V_new, V) sparse float64
-        Barycentric coordinates of each new vertex on the old mesh: rows have up to three entries that sum to
-        1.
+        Barycentric coordinates of each new vertex on the old mesh: up to three in a row.
 
     Examples
     --------

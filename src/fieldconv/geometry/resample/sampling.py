@@ -1,9 +1,9 @@
 """Fewer points on the same surface: farthest-point samples, nearest samples, interpolation back.
 
-All of these use the front of `distances`, which stops at the limit of each vertex. With the
-distance to the nearest sample as limit, a new farthest-point sample visits only the region it wins; with the
-distance to the k-th nearest, the same front finds the k nearest samples of every vertex. Its distances are
-within about half a percent of the exact ones, which is enough for choosing neighbours.
+All use the front of `distances`, which stops at the limit of each vertex. With the distance to the nearest
+sample as limit, a new farthest-point sample visits only the region it wins; with the distance to the k-th
+nearest, the same front finds the k nearest samples of every vertex. Distances are within about half a percent
+of the exact ones, which is enough for choosing neighbours.
 """
 
 from __future__ import annotations
@@ -14,32 +14,23 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fieldconv._compiled import kernel
+from fieldconv._compiled import blocks, kernel
+from fieldconv.geometry.geodesic.discs import Bools, Floats, Ints
 from fieldconv.geometry.geodesic.distances import grow, length_between, triangles_around
-from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
+from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames, vertex_ids
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.numbering import by_position, position_order
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Complexes = NDArray[np.complex128]
 
 
 class Interpolation(NamedTuple):
-    """How values at every vertex follow from those at its k nearest samples.
+    """How values at every vertex follow from those at its k nearest samples."""
 
-    Attributes
-    ----------
-    index : (V, k) int64
-        Which samples, as positions in the list of samples (not vertex ids), nearest first.
-    weight : (V, k) float64
-        Weights of the samples: none is negative, rows sum to 1.
-    transport : (V, k) float64
-        Angle φ: e^{iφ} takes a vector in the sample's frame to the vertex's frame.
-    """
-
-    index: Ints  # type: ignore[assignment]  # tuples have a method of this name
-    weight: Floats
-    transport: Floats
+    # Tuples have a method of this name.
+    index: Ints  # type: ignore[assignment]  # (V, k) positions in the list of samples, nearest first
+    weight: Floats  # (V, k) not negative; rows sum to 1
+    transport: Floats  # (V, k) angle φ: e^{iφ} takes a vector in the sample's frame to the vertex's frame
 
 
 def farthest_point_samples(
@@ -47,17 +38,15 @@ def farthest_point_samples(
 ) -> Ints:
     """Return vertices chosen one by one, each as far as possible from those already chosen.
 
-    The first is the vertex farthest from the centroid, or drawn from ``seed`` if one is given; ties are
-    decided by position, so that the samples do not depend on the numbering. In the geodesic metric a
-    component without a sample is infinitely far away, so each gets one before any gets its second.
-    Unreferenced vertices are taken only when no others are left.
+    Ties are decided by position, so that the samples do not depend on the numbering. In the geodesic metric
+    every component gets a sample before any gets its second. Unreferenced vertices come last.
 
     Parameters
     ----------
-    mesh : Mesh
     count : int
         Number of samples; with ``count`` ≥ V all vertices are chosen.
     seed : int, optional
+        Draws the first sample, which is the vertex farthest from the centroid by default.
     metric : {"geodesic", "euclidean"}
 
     Returns
@@ -67,7 +56,6 @@ def farthest_point_samples(
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     >>> sorted(strip.vertices[farthest_point_samples(strip, 2), 0].tolist())
     [0.0, 9.0]
@@ -90,26 +78,15 @@ def farthest_point_samples(
     else:
         raise ValueError(f"Unknown metric {metric!r}: choose 'geodesic' or 'euclidean'.")
     spare = np.setdiff1d(np.arange(len(mesh.vertices)), referenced)
-    chosen: Ints = numbered.order[np.concatenate([order, spare[: count - usable]])]
-    return chosen
+    return np.asarray(numbered.order[np.concatenate([order, spare[: count - usable]])])
 
 
 def farthest_points(points: ArrayLike, count: int) -> Ints:
     """Return points chosen one by one, each as far in space as possible from those already chosen.
 
-    The first is the one farthest from their mean; ties are decided by position, so that the choice does not
-    depend on the numbering.
-
-    Parameters
-    ----------
-    points : (n, 3)
-    count : int
-        Number of points; all of them if there are no more.
-
-    Returns
-    -------
-    (min(count, n),) int64
-        Samples in the order chosen: every prefix of the list is a coarser choice.
+    The first is the one farthest from the mean of the points (n, 3). Ties are decided by position, so that
+    the choice does not depend on the numbering. Returns min(count, n) rows in the order chosen: every prefix
+    of the list is a coarser choice.
 
     Examples
     --------
@@ -125,14 +102,7 @@ def farthest_points(points: ArrayLike, count: int) -> Ints:
 
 
 def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, Floats]:
-    """Return the k geodesically nearest samples of every vertex.
-
-    Parameters
-    ----------
-    mesh : Mesh
-    samples : (S,) int
-        Distinct vertex ids.
-    k : int
+    """Return the k geodesically nearest of the samples (S,), distinct vertex ids, of every vertex.
 
     Returns
     -------
@@ -143,7 +113,6 @@ def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, F
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     >>> nearest_samples(strip, [0, 2], k=1)[0].ravel().tolist()
     [0, 1, 1, 0]
@@ -160,20 +129,18 @@ def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, F
 def sample_areas(mesh: Mesh, samples: ArrayLike) -> Floats:
     """Return the area of each sample, (S,) float64: that of the vertices nearest to it.
 
-    A vertex has a third of the area of its one-ring. The sum is the area of the mesh: vertices that reach no
-    sample along the surface count for the sample nearest in space.
+    The sum is the area of the mesh: vertices that reach no sample along the surface count for the sample
+    nearest in space.
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> strip = Mesh([[0, 0, 0], [9, 0, 0], [9, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
     >>> sample_areas(strip, [0, 2])
     array([4.5, 4.5])
     """
     ids = _checked(samples, mesh)
     owner = _reachable_or_nearest(mesh, ids, nearest_samples(mesh, ids, 1)[0])[:, 0]
-    areas: Floats = np.bincount(owner, mesh.vertex_areas, minlength=len(ids)).astype(np.float64)
-    return areas
+    return np.bincount(owner, mesh.vertex_areas, minlength=len(ids)).astype(np.float64)
 
 
 def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
@@ -181,16 +148,8 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
 
     With x_i = log_v(sample i), the weights of vertex v minimise |Σ w_i x_i|² + λ Σ w_i² |x_i|⁴ over w ≥ 0,
     Σ w_i = 1: they reproduce linear functions where the samples surround the vertex, prefer near samples,
-    and single out a sample at the vertex itself. On a sphere this halves the error of inverse-distance
-    weights. A vertex that reaches fewer than k samples along the surface repeats one with weight 0; one that
-    reaches none takes the sample nearest in space.
-
-    Parameters
-    ----------
-    mesh : Mesh
-    samples : (S,) int
-        Distinct vertex ids.
-    k : int
+    and single out a sample at the vertex itself. A vertex that reaches fewer than k of the samples (S,),
+    distinct vertex ids, repeats one with weight 0; one that reaches none takes the sample nearest in space.
 
     Returns
     -------
@@ -200,7 +159,6 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
 
     Examples
     --------
-    >>> from fieldconv.geometry.mesh.mesh import Mesh
     >>> vertices = [[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0], [0.5, 1, 0]]
     >>> square = Mesh(vertices, [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]])
     >>> index, weight, _ = interpolation(square, [0, 1, 2, 3])
@@ -212,43 +170,26 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
 
 
 class SeenSamples(NamedTuple):
-    """The k nearest samples of every vertex, as they are seen from there.
+    """The k nearest samples of every vertex, as they are seen from there."""
 
-    Attributes
-    ----------
-    index, transport
-        As of `Interpolation`.
-    position : (V, k) complex128
-        log_v(sample), in the frame of the vertex.
-    distance : (V, k) float64
-    usable : (V, k) bool
-        False where a vertex reaches fewer samples and one is repeated.
-    """
-
-    index: Ints  # type: ignore[assignment]  # tuples have a method of this name
+    index: Ints  # type: ignore[assignment]  # (V, k) this and the transport are as of `Interpolation`
     transport: Floats
-    position: NDArray[np.complex128]
+    position: Complexes  # (V, k) log_v(sample), in the frame of the vertex
     distance: Floats
-    usable: NDArray[np.bool_]
+    usable: Bools  # (V, k) False where a vertex reaches fewer samples and one is repeated
 
     def interpolation(self) -> Interpolation:
         """Return how values at every vertex follow from those at its samples."""
         return Interpolation(self.index, _weights(self.position, self.distance, self.usable), self.transport)
 
-    def weights_near(self, vertex: Ints, offset: NDArray[np.complex128]) -> Floats:
-        """Return the weights, (n, k), at points near vertices.
+    def weights_near(self, vertex: Ints, offset: Complexes) -> Floats:
+        """Return the weights, (n, k), at points near vertices (n,).
 
-        Parameters
-        ----------
-        vertex : (n,) int64
-            Which vertex each point is near.
-        offset : (n,) complex128
-            Where it lies as seen from there, in the frame of that vertex. Samples are seen from the point as
-            if the surface were flat in between.
+        ``offset`` (n,) is where each point lies in the frame of its vertex. Samples are seen from the point
+        as if the surface were flat in between.
         """
         weight = np.empty((len(vertex), self.index.shape[1]))
-        for start in range(0, len(vertex), _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for rows in (slice(*block) for block in blocks(len(vertex), _CHUNK)):
             own = vertex[rows]
             position = self.position[own] - offset[rows, None]
             weight[rows] = _weights(position, np.abs(position), self.usable[own])
@@ -267,12 +208,12 @@ def seen_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> SeenSamples:
     return SeenSamples(index, np.where(usable, transport, 0.0), position, distance, usable)
 
 
-_CHUNK = 2**16  # points at a time, so that what is worked out for each takes little memory
+_CHUNK = 2**16  # points at a time, which bounds the memory
 _RIDGE = 0.05  # λ, in units of the mean distance: larger is smoother, smaller closer to linear
 
 
-def _weights(position: NDArray[np.complex128], distance: Floats, usable: NDArray[np.bool_]) -> Floats:
-    """Solve each vertex's small quadratic programme; samples that would get a negative weight drop out."""
+def _weights(position: Complexes, distance: Floats, usable: Bools) -> Floats:
+    """Solve each vertex's small quadratic programme; samples with a negative weight drop out."""
     finite = np.where(usable & np.isfinite(distance), distance, 0.0)
     scale = finite.sum(1, keepdims=True) / usable.sum(1, keepdims=True)
     scale[scale == 0] = 1.0
@@ -292,9 +233,7 @@ def _weights(position: NDArray[np.complex128], distance: Floats, usable: NDArray
     return weight
 
 
-def _seen_in_space(
-    mesh: Mesh, samples: Ints, index: Ints, distance: Floats
-) -> tuple[NDArray[np.complex128], Floats]:
+def _seen_in_space(mesh: Mesh, samples: Ints, index: Ints, distance: Floats) -> tuple[Complexes, Floats]:
     """Guess log_vertex(sample) and the transport from positions and normals alone."""
     frames, normals = tangent_frames(mesh)
     across = np.cross(normals, frames)
@@ -313,12 +252,7 @@ def _seen_in_space(
 
 
 def _see_along_surface(
-    mesh: Mesh,
-    samples: Ints,
-    reached: Ints,
-    distance: Floats,
-    position: NDArray[np.complex128],
-    transport: Floats,
+    mesh: Mesh, samples: Ints, reached: Ints, distance: Floats, position: Complexes, transport: Floats
 ) -> None:
     """Replace the guesses by what geodesic discs around the samples say, in place."""
     vertex, column = np.nonzero(reached >= 0)
@@ -352,14 +286,12 @@ def _reachable_or_nearest(mesh: Mesh, samples: Ints, reached: Ints) -> Ints:
 
 
 def _checked(samples: ArrayLike, mesh: Mesh) -> Ints:
-    ids = np.asarray(samples)
-    if ids.ndim != 1 or len(ids) == 0 or not np.issubdtype(ids.dtype, np.integer):
+    ids = vertex_ids(samples, mesh, "samples")
+    if len(ids) == 0:
         raise ValueError("Samples must be a list of at least one vertex id.")
-    if ids.min() < 0 or ids.max() >= len(mesh.vertices):
-        raise ValueError(f"Samples name a vertex outside 0…{len(mesh.vertices) - 1}.")
     if len(np.unique(ids)) < len(ids):
         raise ValueError("Samples must be distinct, but a vertex is named twice.")
-    return ids.astype(np.int64)
+    return ids
 
 
 @kernel

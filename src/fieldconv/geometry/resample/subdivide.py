@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import Floats, Ints
 from fieldconv.geometry.resample.coarsen import Resampled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROUNDS = 24  # each halves the longest edges
 _TURN = np.array([0, 1, 2, 0, 1])
@@ -18,14 +16,8 @@ _TURN = np.array([0, 1, 2, 0, 1])
 def subdivided(mesh: Mesh, vertices: int) -> Resampled:
     """Return the same surface with edges as short as those of an even mesh of ``vertices`` vertices.
 
-    Long edges are split in the middle, repeatedly. The first vertices are those of the given mesh.
-
-    Parameters
-    ----------
-    mesh : Mesh
-    vertices : int
-        Approximate number of vertices; the result has at most half as many again. A mesh that already has so
-        many is returned as it is.
+    Long edges are split in the middle, repeatedly; the result has at most 1.5 times ``vertices``. A mesh that
+    already has so many is returned as it is. The first vertices are those of the given mesh.
 
     Examples
     --------
@@ -43,9 +35,9 @@ def subdivided(mesh: Mesh, vertices: int) -> Resampled:
 
 
 def subdivision(mesh: Mesh, vertices: int) -> tuple[Mesh, list[tuple[int, Ints]]]:
-    """Return the finer mesh of `subdivided`, and of each round its first new vertex and the edges it split.
+    """Return the mesh of `subdivided`, and for each round its first new vertex and the split edges (n, 2).
 
-    New vertices are the middles of these edges (n, 2), whose ends were there before.
+    New vertices are the middles of these edges, whose ends were there before.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import dijkstra
@@ -116,7 +117,7 @@ def undamaged(mesh: Mesh) -> Damaged:
 
 def holes(
     mesh: Mesh,
-    rng: np.random.Generator,
+    rng: Generator,
     number: int = 4,
     share: tuple[float, float] = (0.01, 0.03),
     *,
@@ -152,7 +153,7 @@ def holes(
 
 def cut(
     mesh: Mesh,
-    rng: np.random.Generator,
+    rng: Generator,
     share: float = 0.3,
     *,
     direction: ArrayLike | None = None,
@@ -182,11 +183,7 @@ def cut(
 
 
 def missing(
-    mesh: Mesh,
-    rng: np.random.Generator,
-    share: tuple[float, float] = (0.02, 0.12),
-    *,
-    closed: bool | None = None,
+    mesh: Mesh, rng: Generator, share: tuple[float, float] = (0.02, 0.12), *, closed: bool | None = None
 ) -> Damaged:
     """Return the mesh without an end of the shape: the region nearest, along the surface, to a tip.
 
@@ -235,7 +232,7 @@ def filled(mesh: Mesh) -> Damaged:
 
 def noise(
     mesh: Mesh,
-    rng: np.random.Generator,
+    rng: Generator,
     share: float = 0.003,
     *,
     unit: Literal["diagonal", "edge"] = "diagonal",
@@ -281,9 +278,7 @@ def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
     return Damaged(Mesh(points, mesh.faces, mesh.name), undamaged(mesh).origin)
 
 
-def remeshed(
-    mesh: Mesh, rng: np.random.Generator, vertices: int | None = None, *, uneven: float = 0.0
-) -> Damaged:
+def remeshed(mesh: Mesh, rng: Generator, vertices: int | None = None, *, uneven: float = 0.0) -> Damaged:
     """Return the surface with another triangulation.
 
     Parameters
@@ -345,7 +340,7 @@ def decimated(mesh: Mesh, vertices: int) -> Damaged:
     return Damaged(Mesh(points, faces, mesh.name), _rows(mesh, kept))
 
 
-def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: int | None = None) -> Damaged:
+def fused(mesh: Mesh, rng: Generator, gap: float = 0.01, *, vertices: int | None = None) -> Damaged:
     """Return the mesh with parts joined that touch or nearly touch, as when a scanner cannot tell them apart.
 
     Parameters
@@ -367,7 +362,7 @@ def fused(mesh: Mesh, rng: np.random.Generator, gap: float = 0.01, *, vertices: 
     return first.then(Damaged(*remesh(surface, vertices, rng, rounds=2)))
 
 
-def joined(mesh: Mesh, rng: np.random.Generator, reach: float = 0.15) -> Damaged:
+def joined(mesh: Mesh, rng: Generator, reach: float = 0.15) -> Damaged:
     """Return the mesh with a bridge between two parts that face each other, bent until they almost touch.
 
     The narrowest gap between some random vertices is bridged, if it is less than ``reach`` diagonals of the

@@ -127,22 +127,16 @@ def _make_charts(mesh: Mesh) -> Charts:
     corners_of = np.argsort(faces.ravel(), kind="stable")
     first_corner = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(faces.ravel(), minlength=count), out=first_corner[1:])
-    fans = np.zeros(faces.size, FAN)
     if mesh in _first_faces:
         _begin_with(number[_first_faces[mesh]], first_corner, corners_of)
+    fans = np.zeros(faces.size, FAN)
     fans = fans[: _lay_fans(corners, vertices, fans, first_corner, corners_of)].copy()
     share = np.bincount(faces.ravel(), np.repeat(double_area / 6, 3), minlength=count)
     vertices["extent"] = np.sqrt(share / np.pi)
+    most_corners = int(np.diff(first_corner).max(initial=1))
+    narrowest = float(corners["angle"].min(initial=np.inf))
     return Charts(
-        faces,
-        corners,
-        vertices,
-        fans,
-        first_corner,
-        corners_of,
-        int(np.diff(first_corner).max(initial=1)),
-        most_sheets,
-        float(corners["angle"].min(initial=np.inf)),
+        faces, corners, vertices, fans, first_corner, corners_of, most_corners, most_sheets, narrowest
     )
 
 

@@ -17,6 +17,7 @@ from fieldconv.geometry.geodesic.charts import Charts, charts
 from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints, wrapped
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
+Columns = tuple[Ints, Floats, Floats, Floats]  # targets, distances, angles and transports
 Strategy = Literal["AffineLocal", "VectorHeat", "AffineAdaptive"]
 
 
@@ -64,7 +65,7 @@ def heat_discs(
         ) from error
     to_ours = _directions(charts(mesh), mesh, solver, used)
 
-    def disc(source: int, wanted: Bools) -> tuple[Ints, Floats, Floats, Floats]:
+    def disc(source: int, wanted: Bools) -> Columns:
         if place[source] < 0:
             found = np.flatnonzero(wanted[source : source + 1]) + source
             return found, *np.zeros((3, len(found)))
@@ -127,15 +128,11 @@ def _directions(
 
 
 def collect_discs(
-    disc: Callable[[int, Bools], tuple[Ints, Floats, Floats, Floats]],
-    count: int,
-    sources: ArrayLike | None,
-    targets: ArrayLike | None,
+    disc: Callable[[int, Bools], Columns], count: int, sources: ArrayLike | None, targets: ArrayLike | None
 ) -> Discs:
-    """Return the discs of all sources, given a function that finds one, with pairs made to agree.
+    """Return the discs of all sources, given a function (source, which vertices are wanted) → its disc.
 
-    ``disc(source, wanted)`` returns targets, distances, angles and transports, of those among the ``count``
-    vertices that are ``wanted``.
+    There are ``count`` vertices. Pairs are made to agree.
     """
     ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
     wanted = np.zeros(count, np.bool_)

@@ -121,15 +121,16 @@ def _regions(graph: csr_array, seeds: Ints, count: int) -> Ints:
 
 def _middles(mesh: Mesh, region: Ints, count: int) -> Ints:
     """The vertex of each region that is nearest to the region's middle."""
-    known = np.flatnonzero(region >= 0)
-    middle = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
+    known, middle = np.flatnonzero(region >= 0), _means(mesh, region, count)
     away = np.linalg.norm(mesh.vertices[known] - middle[region[known]], axis=1)
     return np.asarray(known[_nearest_of_each(region[known], away, mesh.vertices[known])])
 
 
-def _means(points: Floats, weights: Floats, group: Ints, count: int) -> Floats:
-    """(count, 3) weighted mean of the points of each group."""
-    # Groups without area have a mean, too.
+def _means(mesh: Mesh, region: Ints, count: int) -> Floats:
+    """(count, 3) mean of the vertices of each region, weighted by area."""
+    known = region >= 0
+    points, weights, group = mesh.vertices[known], mesh.vertex_areas[known], region[known]
+    # Regions without area have a mean, too.
     weights = weights + 1e-12 * max(float(weights.max(initial=0)), 1e-300)
     total = np.bincount(group, weights, minlength=count)
     sums = [np.bincount(group, weights * column, minlength=count) for column in points.T]
@@ -148,8 +149,6 @@ def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Resampled:
     faces = np.unique(faces, axis=0)
     kept = np.zeros(count, bool)
     kept[faces.ravel()] = True
-    known = np.flatnonzero(region >= 0)
-    points = _means(mesh.vertices[known], mesh.vertex_areas[known], region[known], count)
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    coarse = Mesh(points[kept], number[faces], mesh.name)
+    coarse = Mesh(_means(mesh, region, count)[kept], number[faces], mesh.name)
     return Resampled(coarse, np.where(region >= 0, number[region], -1), seeds[kept])

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
-from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints
+from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
-from fieldconv.geometry.geodesic.heat import collect_discs
+from fieldconv.geometry.geodesic.heat import Columns, collect_discs
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
 MIN_POINTS = 32  # potpourri3d looks at 30 neighbours of each point
@@ -71,7 +71,27 @@ def point_cloud_discs(
         raise ValueError(f"Unknown solver {solver!r}: choose 'local' or 'heat'.")
     if not np.isfinite(radius) or radius <= 0:
         raise ValueError(f"The radius must be a positive number, not {radius}.")
-    return _heat_discs(_checked(points), radius, normals, sources, targets)
+    positions = _checked(points)
+    try:
+        heat = potpourri3d.PointCloudHeatSolver(positions)
+        frames, _, fitted = heat.get_tangent_frames()
+    except RuntimeError as error:
+        raise MeshError("The points lie on a line or on one another and span no surface.") from error
+    side = _sides(positions, fitted, normals)
+
+    def disc(source: int, wanted: Bools) -> Columns:
+        log = heat.compute_log_map(source) @ [1, 1j]
+        carried = heat.transport_tangent_vector(source, [1.0, 0.0]) @ [1, 1j]
+        log[source], carried[source] = 0, 1
+        # No path is shorter than the straight line, but a logarithm may be, far away.
+        near = np.linalg.norm(positions - positions[source], axis=1) <= radius
+        with np.errstate(invalid="ignore"):
+            inside = np.flatnonzero(wanted & near & (np.abs(log) <= radius) & np.isfinite(carried))
+        # Turning a normal over mirrors its plane: angles there change their sign.
+        angle, transport = side[source] * np.angle(log[inside]), side[inside] * np.angle(carried[inside])
+        return inside, np.abs(log[inside]), angle, transport
+
+    return collect_discs(disc, len(positions), sources, targets), frames, fitted * side[:, None]
 
 
 def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
@@ -93,7 +113,9 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
     except ValueError as error:  # it fails on its own empty result
         raise MeshError("The points lie on a line or on one another and span no surface.") from error
     faces, seen = np.unique(np.sort(local[local[:, 0] >= 0], axis=1), axis=0, return_counts=True)
-    fitted = _fitted_normals(positions)
+    near = positions[scipy.spatial.cKDTree(positions).query(positions, k=12)[1]]
+    near = near - near.mean(axis=1, keepdims=True)
+    fitted = np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0]  # normals of planes
     outside = fitted * _sides(positions, fitted, normals)[:, None]
     a, b, c = positions[faces].transpose(1, 0, 2)
     across = np.cross(b - a, c - a)
@@ -112,42 +134,6 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
             chosen.append(i)
             taken |= edges
     return Mesh(positions, faces[np.sort(chosen)])
-
-
-def _fitted_normals(points: Floats) -> Floats:
-    """Unit normals (N, 3) of planes through each point's 12 nearest, on either side."""
-    near = points[scipy.spatial.cKDTree(points).query(points, k=12)[1]]
-    near = near - near.mean(axis=1, keepdims=True)
-    return np.asarray(np.linalg.eigh(np.einsum("nki,nkj->nij", near, near))[1][:, :, 0])
-
-
-def _heat_discs(
-    positions: Floats,
-    radius: float,
-    normals: ArrayLike | None,
-    sources: ArrayLike | None,
-    targets: ArrayLike | None,
-) -> tuple[Discs, Floats, Floats]:
-    try:
-        solver = potpourri3d.PointCloudHeatSolver(positions)
-        frames, _, fitted = solver.get_tangent_frames()
-    except RuntimeError as error:
-        raise MeshError("The points lie on a line or on one another and span no surface.") from error
-    side = _sides(positions, fitted, normals)
-
-    def disc(source: int, wanted: Bools) -> tuple[Ints, Floats, Floats, Floats]:
-        log = solver.compute_log_map(source) @ [1, 1j]
-        carried = solver.transport_tangent_vector(source, [1.0, 0.0]) @ [1, 1j]
-        log[source], carried[source] = 0, 1
-        # No path is shorter than the straight line, but a logarithm may be, far away.
-        near = np.linalg.norm(positions - positions[source], axis=1) <= radius
-        with np.errstate(invalid="ignore"):
-            inside = np.flatnonzero(wanted & near & (np.abs(log) <= radius) & np.isfinite(carried))
-        # Turning a normal over mirrors its plane: angles there change their sign.
-        angle, transport = side[source] * np.angle(log[inside]), side[inside] * np.angle(carried[inside])
-        return inside, np.abs(log[inside]), angle, transport
-
-    return collect_discs(disc, len(positions), sources, targets), frames, fitted * side[:, None]
 
 
 def _sides(points: Floats, fitted: Floats, given: ArrayLike | None) -> Floats:

@@ -61,6 +61,9 @@ class Eigenbasis(NamedTuple):
         return self._replace(values=self.values[:count], functions=self.functions[:, :count])
 
 
+Shape = Mesh | ArrayLike | Eigenbasis
+
+
 def eigenbasis(shape: Mesh | ArrayLike, k: int = RESOLVED) -> Eigenbasis:
     """Return the lowest ``k`` eigenvalues and eigenfunctions of a mesh's or point cloud's Laplacian.
 
@@ -103,7 +106,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = RESOLVED) -> Eigenbasis:
 
 
 def heat_kernel_signature(
-    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 16, *, k: int = RESOLVED, times: ArrayLike | None = None
+    shape: Shape, dims: int = 16, *, k: int = RESOLVED, times: ArrayLike | None = None
 ) -> Floats:
     """Return the heat that stays at each point, at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
 
@@ -136,9 +139,7 @@ def heat_kernel_signature(
     return _mixture(-basis.values[:, None] * moments, basis)
 
 
-def local_heat(
-    shape: Mesh | ArrayLike | Eigenbasis, dims: int = 8, *, k: int = RESOLVED, times: ArrayLike | None = None
-) -> Floats:
+def local_heat(shape: Shape, dims: int = 8, *, k: int = RESOLVED, times: ArrayLike | None = None) -> Floats:
     """Return the heat that stays at each point, compared with a plane: 4πt Σ e^{−λt} φ(x)², at short times.
 
     About 1 + tK/3 where the Gauss curvature is K, 2 at a straight rim, and more on limbs that heat has gone
@@ -161,11 +162,7 @@ def local_heat(
 
 
 def wave_kernel_signature(
-    shape: Mesh | ArrayLike | Eigenbasis,
-    dims: int = 16,
-    *,
-    k: int = RESOLVED,
-    energies: ArrayLike | None = None,
+    shape: Shape, dims: int = 16, *, k: int = RESOLVED, energies: ArrayLike | None = None
 ) -> Floats:
     """Return the probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
 
@@ -193,7 +190,7 @@ def wave_kernel_signature(
     return _mixture(-0.5 * gap**2, basis)
 
 
-def _at_unit_area(shape: Mesh | ArrayLike | Eigenbasis, k: int) -> Eigenbasis:
+def _at_unit_area(shape: Shape, k: int) -> Eigenbasis:
     basis = shape if isinstance(shape, Eigenbasis) else eigenbasis(shape, k + 1).lowest(k, whole=True)
     area = basis.areas.sum()
     return basis._replace(

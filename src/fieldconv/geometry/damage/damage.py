@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import dijkstra
 
-from fieldconv._arrays import Floats, Ints
+from fieldconv._arrays import Array, Bools, Floats, Ints
 from fieldconv.geometry.damage.build_bridge import bridged, facing_pairs
 from fieldconv.geometry.damage.voxels import outer_surface
 from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
@@ -69,7 +69,7 @@ class Damaged:
         order = np.lexsort((self.origin.data, row))
         return np.asarray(self.origin.indices[order[self.origin.indptr[1:] - 1]], np.int64)
 
-    def carry(self, values: NDArray[Any]) -> NDArray[Any]:
+    def carry(self, values: Array) -> Array:
         """Return data (V_old, …) at the new vertices: floats averaged, other types from the nearest vertex.
 
         Examples
@@ -89,7 +89,7 @@ class Damaged:
         return Damaged(more.mesh, csr_array(more.origin @ self.origin))
 
 
-def carry_vectors(vectors: NDArray[Any], mesh: Mesh, done: Damaged) -> NDArray[np.complex128]:
+def carry_vectors(vectors: Array, mesh: Mesh, done: Damaged) -> NDArray[np.complex128]:
     """Return tangent vectors (V_old, …) of the old ``mesh`` in the frames of the damaged one.
 
     Frames are those of `tangent_frames`.
@@ -445,7 +445,7 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
     return result
 
 
-def _without(mesh: Mesh, gone: NDArray[np.bool_], pieces: float) -> Damaged:
+def _without(mesh: Mesh, gone: Bools, pieces: float) -> Damaged:
     """The mesh without some vertices and the small pieces that come off; unchanged if nothing is left."""
     count = len(mesh.vertices)
     faces = without_pinches(count, mesh.faces[~gone[mesh.faces].any(axis=1)])

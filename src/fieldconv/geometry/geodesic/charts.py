@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.geodesic.discs import Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 
 Records = NDArray[np.void]

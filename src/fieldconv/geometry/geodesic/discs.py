@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv._compiled import copy_into, kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 RADIUS = 0.2
 """Usual radius of a disc, at unit area: the paper's for classification and segmentation."""

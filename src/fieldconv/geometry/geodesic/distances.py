@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Ints
 from fieldconv._compiled import blocks, kernel, num_threads, run_blocks
-from fieldconv.geometry.geodesic.discs import Ints, with_room
+from fieldconv.geometry.geodesic.discs import with_room
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 from fieldconv.geometry.mesh.mesh import Mesh

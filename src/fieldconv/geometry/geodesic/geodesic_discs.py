@@ -27,9 +27,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv._compiled import kernel, num_threads, run_blocks
 from fieldconv.geometry.geodesic.charts import Charts, charts, frame_vertices
-from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints, symmetric
+from fieldconv.geometry.geodesic.discs import Discs, symmetric
 from fieldconv.geometry.geodesic.front import front_block
 from fieldconv.geometry.geodesic.unfolding import exact_block
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError

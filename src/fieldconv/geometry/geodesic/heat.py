@@ -13,8 +13,9 @@ import numpy as np
 import potpourri3d
 from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.geodesic.charts import Charts, charts
-from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats, Ints, wrapped
+from fieldconv.geometry.geodesic.discs import Discs, wrapped
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
 Columns = tuple[Ints, Floats, Floats, Floats]  # targets, distances, angles and transports

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Floats, Ints
 
 CELLS = 0.75  # cells of the grid for each wanted vertex: a cell holds one seed for each sheet in it
 ROUNDS = 1  # how often seeds move to the middle of their region
@@ -87,7 +86,7 @@ def _edges(mesh: Mesh) -> tuple[Ints, Floats]:
     return edges, np.maximum(lengths, 1e-12 * max(float(lengths.max(initial=0)), 1e-300))
 
 
-def _seeds(points: Floats, areas: Floats, edges: Ints, used: NDArray[np.bool_], wanted: int) -> Ints:
+def _seeds(points: Floats, areas: Floats, edges: Ints, used: Bools, wanted: int) -> Ints:
     """A vertex of each connected piece of the surface in each cell of a grid: the one nearest its middle."""
     size = np.sqrt(areas.sum() / max(CELLS * wanted, 1))
     low = points[used].min(0)

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
-from fieldconv.geometry.geodesic.discs import Bools, Discs, Floats
+from fieldconv._arrays import Bools, Floats
+from fieldconv.geometry.geodesic.discs import Discs
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
 from fieldconv.geometry.geodesic.heat import Columns, collect_discs
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError

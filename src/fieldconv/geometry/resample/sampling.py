@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv._compiled import blocks, kernel
-from fieldconv.geometry.geodesic.discs import Bools, Floats, Ints
 from fieldconv.geometry.geodesic.distances import grow, length_between, triangles_around
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames, vertex_ids
 from fieldconv.geometry.mesh.mesh import Mesh

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Floats, Ints
 from fieldconv.geometry.resample.coarsen import Resampled
 
 ROUNDS = 24  # each halves the longest edges
@@ -84,7 +83,7 @@ def _split(points: Floats, faces: Ints, middle: Ints) -> Ints:
     ab, bc, ca = np.take_along_axis(middle, place, axis=1).T
     parts = [np.stack([a, b, c], axis=1)[number == 0]]
 
-    def add(which: NDArray[np.bool_], *corners: tuple[Ints, Ints, Ints]) -> None:
+    def add(which: Bools, *corners: tuple[Ints, Ints, Ints]) -> None:
         parts.extend(np.stack(triangle, axis=1)[which] for triangle in corners)
 
     add(number == 1, (a, ab, c), (ab, b, c))

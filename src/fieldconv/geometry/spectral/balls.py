@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fieldconv._arrays import Floats
 from fieldconv._compiled import blocks
 from fieldconv.geometry.mesh.mesh import Mesh
 
-Floats = NDArray[np.floating]
+Numbers = NDArray[np.floating]  # of single or double precision
 
 RADII = (0.06, 0.1, 0.16, 0.26, 0.42, 0.68)  # at unit area
 COLUMNS = 7 * len(RADII) - 1
@@ -21,7 +22,7 @@ UNITS = (0.25, 0.1, 0.1, 0.05, 0.05, 0.3, 0.01)  # about how much each number va
 _ROWS = 256  # points at a time, which bounds the memory
 
 
-def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) -> NDArray[np.float64]:
+def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) -> Floats:
     """Return the shape within balls around some vertices of a mesh, as numbers that no rigid motion changes.
 
     A point q of the surface within a ball of radius R around p has the weight area(q) (1 − |q − p|² / R²).
@@ -74,7 +75,7 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     return found
 
 
-def _smooth_normals(apart: Floats, own: Floats, normals: Floats, areas: Floats, radius: float) -> Floats:
+def _smooth_normals(apart: Numbers, own: Numbers, normals: Numbers, areas: Numbers, radius: float) -> Numbers:
     """(n, 3) normals averaged over the smallest ball, but for sheets that face the other way."""
     weight = areas * np.maximum(1 - apart / radius**2, 0) * np.maximum(own @ normals.T, 0)
     mean = weight @ normals
@@ -83,8 +84,8 @@ def _smooth_normals(apart: Floats, own: Floats, normals: Floats, areas: Floats, 
 
 
 def _in_ball(
-    apart: Floats, own: Floats, normal: Floats, moments: Floats, radius: float
-) -> tuple[Floats, Floats]:
+    apart: Numbers, own: Numbers, normal: Numbers, moments: Numbers, radius: float
+) -> tuple[Numbers, Numbers]:
     """Six numbers of each point (n, 6), and the tangential part of the mean offset (n, 3)."""
     sums = (np.maximum(1 - apart / radius**2, 0) @ moments).astype(np.float64)
     own, normal = own.astype(np.float64), normal.astype(np.float64)
@@ -109,7 +110,7 @@ def _in_ball(
     return np.stack(numbers, 1), along
 
 
-def _columns(balls: list[tuple[Floats, Floats]], normal: Floats) -> Floats:
+def _columns(balls: list[tuple[Numbers, Numbers]], normal: Numbers) -> Numbers:
     """Put the numbers of all balls side by side, each with its handedness to the next."""
     columns = []
     for k, (numbers, along) in enumerate(balls):

@@ -6,8 +6,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Floats, Ints
 from fieldconv.geometry.resample.sampling import farthest_point_samples, nearest_samples
 
 

@@ -13,8 +13,8 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import SuperLU, splu
 
+from fieldconv._arrays import Floats
 from fieldconv._compiled import copy_into, kernel
-from fieldconv.geometry.mesh.topology import Floats
 
 EPSILON = float(np.finfo(np.float64).eps)
 LEANING = EPSILON**0.5  # inner product with an earlier vector at which both are made orthogonal again

@@ -8,15 +8,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Ints
 from fieldconv._compiled import blocks
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import Ints, neighbour_means
+from fieldconv.geometry.mesh.topology import neighbour_means
 from fieldconv.geometry.resample.coarsen import Resampled, coarsened
 from fieldconv.geometry.resample.sampling import farthest_points
 from fieldconv.geometry.spectral.embedding import nearest_in_triangles
 from fieldconv.geometry.spectral.signatures import Eigenbasis, eigenbasis
 
-Floats = NDArray[np.floating]
+Numbers = NDArray[np.floating]  # of single or double precision
 
 FUNCTIONS = 200  # eigenfunctions: fewer are less precise than the given map
 MIN_VERTICES_PER_FUNCTION = 10
@@ -34,7 +35,7 @@ class Refined(NamedTuple):
 
     target: Ints  # (V_A,)
     triangle: Ints  # (V_A,)
-    weights: Floats  # (V_A, 3)
+    weights: Numbers  # (V_A, 3)
 
 
 def refined(
@@ -124,7 +125,7 @@ def _refine(one: _Side, two: _Side, target: NDArray[np.integer], nearness: float
     return _place(two, points, corners[around].reshape(len(around), -1))
 
 
-def _interpolation(side: _Side) -> tuple[Ints, Floats]:
+def _interpolation(side: _Side) -> tuple[Ints, Numbers]:
     """(V, 3) the vertices of the coarse mesh around each vertex, and their shares."""
     mesh, region = side.coarse.mesh, np.maximum(side.coarse.vertex_map, 0)
     triangle, share, _ = nearest_in_triangles(side.given.vertices, mesh.vertices, mesh.faces, vertex=region)
@@ -132,7 +133,7 @@ def _interpolation(side: _Side) -> tuple[Ints, Floats]:
     return np.where(outside, region[:, None], mesh.faces[triangle]), np.where(outside, [1, 0, 0], share)
 
 
-def _place(side: _Side, points: Floats, regions: Ints) -> Refined:
+def _place(side: _Side, points: Numbers, regions: Ints) -> Refined:
     """The vertices and triangles of the given mesh nearest to points near some regions of the coarse one."""
     # Other vertices may be closer in space, on another limb.
     mesh = side.given
@@ -170,7 +171,7 @@ def _describe(
     return here.astype(np.float32), there.astype(np.float32)
 
 
-def _nearest(points: Floats, places: Floats) -> Ints:
+def _nearest(points: Numbers, places: Numbers) -> Ints:
     """(n,) the row of ``places`` nearest to each point: in many dimensions, trying all is fastest."""
     squares = (places**2).sum(1)
     step = max(1, MAX_DISTANCES // len(places))

@@ -17,9 +17,9 @@ from scipy.sparse import csc_matrix, csr_array, csr_matrix, diags
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._process import one_blas_thread
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
-from fieldconv.geometry.mesh.topology import Floats, Ints
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.geometry.spectral.lanczos import factorised, is_complete, lowest_eigenpairs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,8 +15,8 @@ from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.fields import Fields
 from fieldconv.surface.parts import (
-    AT_HAND,
     SIGNATURES,
+    STORED_FEATURES,
     Preparation,
     further_row_numbers,
     make_parts,
@@ -24,7 +24,7 @@ from fieldconv.surface.parts import (
     row_number_of,
     single,
 )
-from fieldconv.surface.settings import EIGENFUNCTIONS, Solver, SurfaceSettings
+from fieldconv.surface.settings import SurfaceSettings
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -108,23 +108,6 @@ class Surface(Fields):
     """
 
     name: str
-    pos: Tensor
-    x: Tensor
-    y: Tensor
-    area: Tensor
-    normal: Tensor
-    frame: Tensor
-    edge_index: Tensor
-    log: Tensor
-    transport: Tensor
-    weight: Tensor
-    radius: Tensor
-    sample: Tensor
-    vertex_sample: Tensor
-    vertex_weight: Tensor
-    vertex_transport: Tensor
-    vertex_area: Tensor
-    vertex_y: Tensor
     batch: Tensor | None
 
     def __init__(self, row_numbers: Mapping[str, str] | None = None, /, **fields: Any) -> None:
@@ -143,14 +126,7 @@ class Surface(Fields):
         radius: float = RADIUS,
         samples: int | None = None,
         features: str | NDArray[Any] = "xyz",
-        *,
-        solver: Solver = "local",
-        operators: Sequence[str] = ("discs",),
-        eigenfunctions: int = EIGENFUNCTIONS,
-        closed: bool = False,
-        smoothing: float = 0.0,
-        fewest: int | None = None,
-        sampling: int = 0,
+        **settings: Any,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
 
@@ -158,46 +134,17 @@ class Surface(Fields):
         ----------
         mesh : Mesh
             Any triangle mesh; see `geodesic_discs` for what happens at boundaries and non-manifold parts.
-        radius : float
-            Geodesic radius ε of the discs, at unit area.
-        samples : int, optional
-            Number of farthest-point samples; all vertices if not given or not fewer.
+        radius, samples, **settings
+            The fields of `SurfaceSettings`.
         features : str or (V, k) array
-            Input features: "xyz", "normals", "hks", "wks", "heat", "rim", "balls", several joined by "+", or
-            one's own per vertex.
-        solver : "local" or "heat"
-            Local paths are exact for up to 200,000 pairs of vertices, and nearly exact beyond.
-        operators : sequence of str
-            What the layers need: "discs", "coarse", "eigenbasis", "eigengradients", or what
-            `register_operator` added.
-        eigenfunctions : int
-            How many of them an eigenbasis has.
-        closed : bool
-            Close holes and open ends inside, so that heat, paths and scale hardly notice them.
-        smoothing : float
-            Bumps narrower than this share of the box's diagonal fade inside.
-        fewest : int, optional
-            A mesh that has fewer vertices is subdivided inside; then samples may lie between its vertices.
-        sampling : int
-            Which set of samples; 0 begins with the vertex farthest from the centre, others anywhere.
+            As in `SurfaceSettings`, or one's own per vertex.
         """
+        if isinstance(features, str):
+            return cls.prepare(mesh, SurfaceSettings(radius, samples, features, **settings))
         _check_mesh(mesh)
-        settings = SurfaceSettings(
-            radius,
-            samples,
-            features if isinstance(features, str) else "xyz",
-            solver,
-            tuple(operators),
-            eigenfunctions,
-            closed,
-            smoothing,
-            fewest,
-            sampling,
-        )
-        own = None if isinstance(features, str) else _own_features(mesh, np.asarray(features))
-        surface = cls.prepare(mesh, settings)
-        if own is not None:
-            surface.x = single(own)[surface.sample]
+        own = _own_features(mesh, features)
+        surface = cls.from_mesh(mesh, radius, samples, **settings)
+        surface.x = single(own)[surface.sample]
         return surface
 
     @classmethod
@@ -232,7 +179,7 @@ class Surface(Fields):
     def assemble(cls, parts: Mapping[str, Mapping[str, Tensor]], settings: SurfaceSettings) -> Surface:
         """Put a surface together of its parts (see `fieldconv.surface.parts`)."""
         tensors = {name: tensor for part in parts.values() for name, tensor in part.items()}
-        seen = [tensors[AT_HAND.get(name, name)] for name in settings.features.split("+")]
+        seen = [tensors[STORED_FEATURES.get(name, name)] for name in settings.features.split("+")]
         tensors["x"] = seen[0] if len(seen) == 1 else torch.cat(seen, 1)
         for name in SIGNATURES:
             tensors.pop(name, None)
@@ -410,6 +357,11 @@ class ToSurface:
     A `Mesh` becomes a `Surface`. PyG data with pos and face becomes PyG data (see `Surface.to_data`); labels
     and other fields of it are carried over, those with a row per vertex to the samples.
 
+    Parameters
+    ----------
+    radius, samples, features, **settings
+        The fields of `SurfaceSettings`.
+
     Examples
     --------
     >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
@@ -418,38 +370,14 @@ class ToSurface:
     """
 
     def __init__(
-        self,
-        radius: float = RADIUS,
-        samples: int | None = None,
-        features: str = "xyz",
-        *,
-        solver: Solver = "local",
-        operators: Sequence[str] = ("discs",),
-        eigenfunctions: int = EIGENFUNCTIONS,
-        closed: bool = False,
-        smoothing: float = 0.0,
-        fewest: int | None = None,
-        sampling: int = 0,
+        self, radius: float = RADIUS, samples: int | None = None, features: str = "xyz", **settings: Any
     ) -> None:
-        self.settings = SurfaceSettings(
-            radius,
-            samples,
-            features,
-            solver,
-            tuple(operators),
-            eigenfunctions,
-            closed,
-            smoothing,
-            fewest,
-            sampling,
-        )
+        self.settings = SurfaceSettings(radius, samples, features, **settings)
 
     @classmethod
     def of(cls, settings: SurfaceSettings) -> ToSurface:
         """Return the transform with these settings."""
-        made = cls()
-        made.settings = settings
-        return made
+        return cls(**settings.to_dict())
 
     @overload
     def __call__(self, data: Mesh) -> Surface: ...

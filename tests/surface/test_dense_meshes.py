@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,8 @@ import torch
 import shapes
 from fieldconv.geometry import Mesh, tangent_frames
 from fieldconv.networks import FCNet
-from fieldconv.surface import Surface, parts
+from fieldconv.surface import Preparation, Surface, SurfaceSettings, parts
+from fieldconv.surface.parts import make_parts, parts_of
 
 
 @pytest.fixture(scope="module")
@@ -18,15 +21,16 @@ def mesh() -> Mesh:
     return Mesh(vertices * (1 + 0.2 * np.sin(3 * vertices[:, [0]])), faces)
 
 
-@pytest.fixture
-def _coarser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LEAST", 2000)
-    monkeypatch.setattr(parts, "FINE", 1)
+def coarsened(mesh: Mesh, vertices: int, **settings: Any) -> Surface:
+    """The surface of a mesh that is made coarser to so many vertices first."""
+    asked = SurfaceSettings(**settings)
+    return Surface.assemble(
+        make_parts(Preparation(mesh, asked, coarse_vertices=vertices), parts_of(asked)), asked
+    )
 
 
-@pytest.mark.usefixtures("_coarser")
 def test_results_come_back_to_every_vertex(mesh: Mesh) -> None:
-    surface = Surface.from_mesh(mesh, samples=400)
+    surface = coarsened(mesh, 2000, samples=400)
     unit = mesh.normalised()
     assert (surface.num_nodes, surface.num_vertices) == (400, len(mesh.vertices))
     # Samples are vertices of the given mesh, near where they were measured.
@@ -45,7 +49,7 @@ def test_results_come_back_to_every_vertex(mesh: Mesh) -> None:
     np.testing.assert_allclose(surface.vertex_area.numpy().sum(), 1, rtol=1e-5)
 
 
-def test_vertices_read_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vertices_read_where_they_lie() -> None:
     """Vertices of a square region of side a that read what its middle does are off by a/4 in the mean."""
     side, draw = 60, np.random.default_rng(0)
     points = np.stack([*np.meshgrid(np.arange(side), np.arange(side)), np.zeros((side, side))], -1) / side
@@ -55,24 +59,18 @@ def test_vertices_read_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh = Mesh(points.reshape(-1, 3), np.concatenate([square[:, :3], square[:, [0, 2, 3]]])).normalised()
     inside = (np.abs(mesh.vertices[:, :2] - mesh.vertices[:, :2].mean(0)) < 0.35).all(1)
 
-    def error() -> float:
-        surface = Surface.from_mesh(mesh, radius=0.1, samples=100)
+    def error(surface: Surface) -> float:
         found = surface.interpolate(surface.pos).numpy()[inside, :2]
         # A coarser mesh ends a little before the rim; at unit area it is larger than the given one.
         linear = np.column_stack([mesh.vertices[inside, :2], np.ones(inside.sum())])
         return float(np.abs(linear @ np.linalg.lstsq(linear, found)[0] - found).mean())
 
-    assert error() < 0.001
-    monkeypatch.setattr(parts, "LEAST", 400)
-    monkeypatch.setattr(parts, "FINE", 1)
-    assert error() < 0.3 / 4 / np.sqrt(400)
+    assert error(Surface.from_mesh(mesh, radius=0.1, samples=100)) < 0.001
+    assert error(coarsened(mesh, 400, radius=0.1, samples=100)) < 0.3 / 4 / np.sqrt(400)
 
 
-@pytest.mark.usefixtures("_coarser")
-def test_neighbourhoods_are_those_of_the_dense_mesh(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
-    coarse = Surface.from_mesh(mesh, samples=400)
-    monkeypatch.setattr(parts, "LEAST", 10**9)
-    whole = Surface.from_mesh(mesh, samples=400)
+def test_neighbourhoods_are_those_of_the_dense_mesh(mesh: Mesh) -> None:
+    coarse, whole = (coarsened(mesh, vertices, samples=400) for vertices in (2000, 10**9))
     assert coarse.num_edges == pytest.approx(whole.num_edges, rel=0.02)
     assert float(coarse.log.abs().mean()) == pytest.approx(float(whole.log.abs().mean()), rel=0.02)
 

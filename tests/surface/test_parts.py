@@ -16,7 +16,6 @@ from fieldconv.surface import (
     Surface,
     SurfaceCache,
     SurfaceSettings,
-    parts,
     register_operator,
 )
 from fieldconv.surface.parts import make_parts, parts_of, single
@@ -144,13 +143,6 @@ def test_an_unknown_operator_is_one_line(operator: str) -> None:
     assert all(name in message for name in ("discs", "eigenbasis", "eigengradients"))
 
 
-@pytest.fixture
-def own_operators(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is registered within a test is gone after it."""
-    monkeypatch.setattr(parts, "_PARTS", dict(parts._PARTS))
-
-
-@pytest.mark.usefixtures("own_operators")
 def test_an_operator_of_ones_own(tmp_path: Any) -> None:
     made = []
 

@@ -59,6 +59,8 @@ class NetworkConfig:
     """Settings of this network in a preset, whatever the task: ``{"tiny": {"width": 8}}``."""
     like: ClassVar[str] = ""
     """Name of another network, if what presets of tasks say of that one holds for this one, too."""
+    counts: ClassVar[tuple[str, ...]] = ()
+    """Fields that are whole numbers from 1 up, where they are not None."""
 
     head: Head = "labels"
     outputs: int = 8
@@ -76,6 +78,12 @@ class NetworkConfig:
         for name in DEEP:
             if isinstance(getattr(self, name, None), int):
                 check_count(name, getattr(self, name), 0, DEEPEST)
+        for name in self.counts:
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        dropout = getattr(self, "dropout", None)
+        if dropout is not None and not 0 <= dropout < 1:
+            raise ValueError(f"dropout is {dropout!r}; give a number from 0 to below 1")
         _ = self.surface_settings  # checks them
 
     @property
@@ -144,6 +152,12 @@ class Network(nn.Module):
         `fieldconv.training.calibrate`, kept in checkpoints.
     source : str
         Name of the folder it was read from.
+
+    Shapes
+    ------
+    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
+    - output: (n, outputs) real for the heads "labels" and "descriptors", complex for "vectors";
+      (shapes, outputs) real for "classification"
 
     Examples
     --------
@@ -262,8 +276,7 @@ class Network(nn.Module):
         """Return what the network is made of, one line for each part, with its number of parameters."""
         lines = [type(self).__name__]
         for name, part in self.named_children():
-            count = sum(parameter.numel() for parameter in part.parameters())
-            lines.append(f"  {name:<20}{type(part).__name__:<50}{count:>12,}")
+            lines.append(f"  {name:<20}{type(part).__name__:<50}{count_parameters(part):>12,}")
         lines.append(f"  {'total':<70}{self.num_parameters:>12,}")
         return "\n".join(lines)
 
@@ -324,21 +337,21 @@ class Network(nn.Module):
 
 
 class FeatureNetwork(Network):
-    """A network in two halves: features of each sample, and outputs that are made of them.
+    """A network in two halves: features, and outputs that are made of them.
 
     A subclass defines `features`, `outputs` and `invariants` instead of ``forward``.
     """
 
     def features(self, surface: Surface) -> Tensor:
-        """Return the features that outputs are made of."""
+        """Return the features that outputs are made of, with a row for each sample or shape."""
         raise TypeError(f"{type(self).__name__} does not define features(surface)")
 
     def outputs(self, features: Tensor, surface: Surface) -> Tensor:
-        """Return what `forward` does, of the features."""
+        """Return what `forward` returns, from the features."""
         raise TypeError(f"{type(self).__name__} does not define outputs(features, surface)")
 
     def invariants(self, features: Tensor) -> Tensor:
-        """Return (n, d) real numbers of the features, which do not depend on tangent frames."""
+        """Return (n, d) real numbers that describe the features and do not depend on tangent frames."""
         raise TypeError(f"{type(self).__name__} does not define invariants(features)")
 
     def forward(self, surface: Surface) -> Tensor:
@@ -352,7 +365,7 @@ class FeatureNetwork(Network):
         return self.with_descriptors(surface)[1]
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
-        """Return outputs and descriptors, for the price of the outputs."""
+        """Return outputs and descriptors at the price of the outputs."""
         features = self.features(surface)
         outputs = self.outputs(features, surface)
         if self.config.head == "descriptors":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 import torch
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from torch import Tensor
 
 from fieldconv._compiled import begin
@@ -48,14 +48,14 @@ from fieldconv.surface.settings import SurfaceSettings
 Tensors = dict[str, Tensor]
 
 NEIGHBOURS = 4  # samples each original vertex reads from
-AT_HAND = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
+STORED_FEATURES = {"xyz": "pos", "normals": "normal"}  # features that every surface carries anyway
 SIGNATURES = ("hks", "wks", "heat", "rim", "balls")  # computed features: columns of x, not tensors by name
-FINE = 8  # vertices for each sample are as good as more: denser meshes are made coarser first
-LEAST = 8192  # but not coarser than this
-DENSE = 2.5  # times as many vertices make it worth while
+VERTICES_PER_SAMPLE = 8  # more add nothing: denser meshes are made coarser first, …
+MIN_COARSE_VERTICES = 8192  # … though not coarser than this, …
+MIN_COARSENING = 2.5  # … and only if they have this many times the vertices
 SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
-COARSER = 4  # samples for each sample of the coarse level, whose radius is twice as large
-MANY = 200_000  # pairs whose exact paths take a second; more cost more than they are worth
+COARSE_STRIDE = 4  # samples for each sample of the coarse level, whose radius is twice as large
+MAX_EXACT_PAIRS = 200_000  # their exact paths take a second; more cost more than they are worth
 
 
 class Sampling(NamedTuple):
@@ -72,86 +72,53 @@ class Sampling(NamedTuple):
     seen: SeenSamples | None = None  # None where every vertex is a sample
 
 
-def _sampled(
-    mesh: Mesh, count: int, neighbours: int, among: Mesh, order: NDArray[np.int64] | None, seed: int | None
-) -> Sampling:
-    """Farthest-point samples of the mesh of which ``mesh`` may be the closed one, sorted by ``order``."""
-    # Measured in the order in which they were found, nothing depends on the numbering of vertices.
-    found = farthest_point_samples(among, count, seed=seed)
-    place = np.argsort(found if order is None else order[found])
-    seen = seen_samples(mesh, found, neighbours)
-    index, weight, transport = seen.interpolation()
-    own = slice(len(among.vertices))
-    return Sampling(
-        found[place],
-        sample_areas(mesh, found)[place],
-        np.argsort(place)[index[own]],
-        weight[own],
-        transport[own],
-        seen,
-    )
-
-
 class Preparation:
-    """A mesh, scaled to unit area, and what several parts need of it, worked out once.
+    """A mesh in three states (given, unit, measured), and what several parts need of it, computed once.
 
-    Vertices on no face, and specks, are left out (`surface_vertices`). The others are numbered by position
-    while they are measured (`by_position`); samples have the order of the mesh as it was given.
+    Vertices without a face and specks are dropped (`surface_vertices`). The others are numbered by position
+    while they are measured (`by_position`); samples have the order of the given mesh.
 
     Parameters
     ----------
     mesh : Mesh
     settings : SurfaceSettings
+    coarse_vertices : int, optional
+        Vertices that a far denser mesh is reduced to; 8 for each sample, but at least 8192, if not given.
 
     Attributes
     ----------
     given : Mesh
         The mesh as it was given.
+    kept : (K,) int64
+        Its vertices that are not dropped, ascending.
     unit : Mesh
-        The part of it that counts, numbered by position, at unit area.
+        These alone, numbered by position (``numbered``), at unit area.
     mesh : Mesh
-        The mesh that is measured in its place: coarser, finer, smoother or closed if the settings ask for it.
-    opened : Mesh
-        The same without what closes it.
+        The mesh that is measured in its place, at unit area: coarser or finer (``resampled``), smoother or
+        closed if the settings ask for it. Vertices that close it are at its end.
+    measured_with_holes : Mesh
+        The same without what closes it, at unit area.
     """
 
-    def __init__(self, mesh: Mesh, settings: SurfaceSettings) -> None:
+    def __init__(self, mesh: Mesh, settings: SurfaceSettings, *, coarse_vertices: int | None = None) -> None:
+        self.settings = settings
         self.given = mesh.validate()
         self.kept = surface_vertices(mesh)
         self.numbered = by_position(_kept_part(mesh, self.kept))
         self.unit = self._in_given_frames(self.numbered.mesh.normalised())
-        self.settings = settings
+        self.resampled = _resampled(self.unit, settings, coarse_vertices)
+        changed = self.unit if self.resampled is None else self.resampled.mesh
+        if settings.smoothing:
+            changed = smoothed(changed, settings.smoothing).mesh
+        self.measured_with_holes = changed if changed is self.unit else changed.normalised()
+        self.mesh = self.measured_with_holes
+        closed = closed_copy(self.mesh) if settings.closed else self.mesh
+        if closed is not self.mesh:
+            self.mesh = closed.normalised()
+            if self.resampled is None:
+                self._in_given_frames(self.mesh)
         self._bases: dict[int, Eigenbasis] = {}
         self._one_at_a_time = Lock()  # signatures are computed on another thread
-
-    @cached_property
-    def resampled(self) -> Resampled | None:
-        """The mesh that is measured in place of one that is far denser than its samples, or too sparse."""
-        count, samples, fewest = len(self.unit.vertices), self.settings.samples, self.settings.fewest
-        if fewest is not None and count < fewest:
-            return subdivided(self.unit, SPARSE * (samples or fewest))
-        if samples is None or count <= DENSE * max(FINE * samples, LEAST):
-            return None
-        found = coarsened(self.unit, max(FINE * samples, LEAST))
-        return found if len(found.mesh.faces) else None
-
-    @cached_property
-    def opened(self) -> Mesh:
-        """The mesh that is measured, with its holes, at unit area."""
-        mesh = self.unit if self.resampled is None else self.resampled.mesh
-        if self.settings.smoothing:
-            mesh = smoothed(mesh, self.settings.smoothing).mesh
-        return mesh if mesh is self.unit else mesh.normalised()
-
-    @cached_property
-    def mesh(self) -> Mesh:
-        """The mesh that is measured, at unit area; what closes it are vertices at its end."""
-        closed = closed_copy(self.opened) if self.settings.closed else self.opened
-        if closed is self.opened:
-            return closed
-        return (
-            closed.normalised() if self.resampled is not None else self._in_given_frames(closed.normalised())
-        )
 
     def _in_given_frames(self, mesh: Mesh) -> Mesh:
         """The same mesh, with the tangent frames that its vertices have in the given numbering."""
@@ -161,31 +128,26 @@ class Preparation:
 
     @cached_property
     def sampling(self) -> Sampling:
-        mesh, samples = self.mesh, self.settings.samples
-        count = len(self.opened.vertices)
-        if samples is None or samples >= count:
-            every = np.arange(count) if self.resampled is not None else self.numbered.place
-            weight = np.zeros((count, NEIGHBOURS))
-            weight[:, 0] = 1.0
-            index = np.repeat(np.argsort(every)[:, None], NEIGHBOURS, axis=1)
-            areas = mesh.vertex_areas[every]
-            return Sampling(every, areas, index, weight, np.zeros((count, NEIGHBOURS)))
-        seed = self.settings.sampling or None
-        return _sampled(mesh, samples, NEIGHBOURS, among=self.opened, order=self.order, seed=seed)
+        """The samples, and how every vertex of the measured mesh reads from them."""
+        samples, count = self.settings.samples, len(self.measured_with_holes.vertices)
+        if samples is not None and samples < count:
+            return self.farthest_points(samples, NEIGHBOURS)
+        every = np.arange(count) if self.resampled is not None else self.numbered.place
+        weight = np.zeros((count, NEIGHBOURS))
+        weight[:, 0] = 1.0
+        index = np.repeat(np.argsort(every)[:, None], NEIGHBOURS, axis=1)
+        return Sampling(every, self.mesh.vertex_areas[every], index, weight, np.zeros((count, NEIGHBOURS)))
 
-    @cached_property
-    def nearest_kept(self) -> NDArray[np.int64]:
-        """(V,) the kept vertex at each vertex of the given mesh; for those left out the nearest in space."""
-        near = np.searchsorted(self.kept, np.arange(len(self.given.vertices)))
-        lost = np.setdiff1d(np.arange(len(near)), self.kept, assume_unique=True)
-        kept, others = self.given.vertices[self.kept], self.given.vertices[lost]
-        near[lost] = scipy.spatial.cKDTree(kept).query(others)[1]
-        return near
-
-    @property
-    def order(self) -> NDArray[np.int64] | None:
-        """(V,) number in the given mesh of each vertex that is measured; None if these are others."""
-        return self.numbered.order if self.resampled is None else None
+    def farthest_points(self, count: int, neighbours: int) -> Sampling:
+        """Return so many farthest-point samples; every vertex reads from this number of neighbours."""
+        # Measured in the order in which they were found, nothing depends on the numbering of vertices.
+        found = farthest_point_samples(self.measured_with_holes, count, seed=self.settings.sampling or None)
+        place = np.argsort(found if self.resampled is not None else self.numbered.order[found])
+        seen = seen_samples(self.mesh, found, neighbours)
+        index, weight, transport = seen.interpolation()
+        own = slice(len(self.measured_with_holes.vertices))
+        areas = sample_areas(self.mesh, found)[place]
+        return Sampling(found[place], areas, np.argsort(place)[index[own]], weight[own], transport[own], seen)
 
     @cached_property
     def number(self) -> NDArray[np.int64]:
@@ -205,6 +167,18 @@ class Preparation:
             if count not in self._bases:
                 self._bases[count] = eigenbasis(self.mesh, count + 1)
             return self._bases[count].lowest(count, whole=whole)
+
+
+def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | None) -> Resampled | None:
+    """The mesh in place of one that is far denser than its samples, or too sparse; None if it is neither."""
+    count, samples, fewest = len(mesh.vertices), settings.samples, settings.fewest
+    if fewest is not None and count < fewest:
+        return subdivided(mesh, SPARSE * (samples or fewest))
+    if samples is None:
+        return None
+    coarse = coarse_vertices or max(VERTICES_PER_SAMPLE * samples, MIN_COARSE_VERTICES)
+    found = coarsened(mesh, coarse) if count > MIN_COARSENING * coarse else None
+    return found if found is not None and len(found.mesh.faces) else None
 
 
 @dataclass(frozen=True)
@@ -252,7 +226,7 @@ def parts_of(settings: SurfaceSettings) -> list[Part]:
     >>> [part.name for part in parts_of(SurfaceSettings(features="hks", operators=()))]
     ['samples', 'hks']
     """
-    seen = [name for name in settings.features.split("+") if name not in AT_HAND]
+    seen = [name for name in settings.features.split("+") if name not in STORED_FEATURES]
     names = ["samples", *seen, *settings.operators]
     missing = [name for name in names if name not in _PARTS]
     if missing:
@@ -304,7 +278,7 @@ def _kept_part(mesh: Mesh, vertices: NDArray[np.int64]) -> Mesh:
 
 def _samples(preparation: Preparation) -> Tensors:
     mesh, sampling, other = preparation.mesh, preparation.sampling, preparation.resampled
-    numbered = preparation.numbered
+    numbered, kept = preparation.numbered, preparation.kept
     frames, normals = preparation.frames
     areas = preparation.unit.vertex_areas[numbered.place]
     # Where each vertex of the given mesh is measured, and which vertex of it each sample is.
@@ -313,25 +287,18 @@ def _samples(preparation: Preparation) -> Tensors:
     else:
         place = _places(preparation.unit, other)[numbered.place]
         chosen = numbered.order[other.origin[sampling.chosen]]
-    reads, transport = sampling.reads[place], sampling.transport[place]
+    reads, weight, transport = sampling.reads[place], sampling.weight[place], sampling.transport[place]
     # On a coarser mesh vertices lie beside their places, elsewhere at them.
     if other is not None and sampling.seen is not None and len(other.mesh.vertices) < len(areas):
         weight = sampling.seen.weights_near(place, _offsets(preparation, other, place))
-    else:
-        weight = sampling.weight[place]
     # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
-    if preparation.opened is not preparation.unit or numbered.turned:
-        original = _kept_part(preparation.given, preparation.kept)
+    if preparation.measured_with_holes is not preparation.unit or numbered.turned:
+        original = _kept_part(preparation.given, kept)
         transport = transport + _turns(original, frames[place], numbered.mirrored)[:, None]
-    if len(preparation.kept) < len(preparation.given.vertices):
-        near = preparation.nearest_kept
-        reads, weight, transport, chosen = (
-            reads[near],
-            weight[near],
-            transport[near],
-            preparation.kept[chosen],
-        )
-        areas = np.bincount(preparation.kept, areas, len(near)).astype(np.float64)
+    if len(kept) < len(preparation.given.vertices):
+        near = _nearest_kept(preparation.given, kept)
+        reads, weight, transport, chosen = reads[near], weight[near], transport[near], kept[chosen]
+        areas = np.bincount(kept, areas, len(near)).astype(np.float64)
     return {
         "pos": single(mesh.vertices[sampling.chosen]),
         "area": single(sampling.area),
@@ -350,8 +317,16 @@ def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
     place = other.vertex_map.copy()
     lost = np.flatnonzero(place < 0)
     if len(lost):
-        place[lost] = scipy.spatial.cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
+        place[lost] = cKDTree(other.mesh.vertices).query(mesh.vertices[lost])[1]
     return place
+
+
+def _nearest_kept(mesh: Mesh, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(V,) which kept vertex each vertex is; for those that are dropped the nearest in space."""
+    near = np.searchsorted(kept, np.arange(len(mesh.vertices)))
+    lost = np.setdiff1d(np.arange(len(near)), kept, assume_unique=True)
+    near[lost] = cKDTree(mesh.vertices[kept]).query(mesh.vertices[lost])[1]
+    return near
 
 
 def _offsets(preparation: Preparation, other: Resampled, place: NDArray[np.int64]) -> NDArray[np.complex128]:
@@ -375,18 +350,15 @@ def _turns(mesh: Mesh, directions: NDArray[np.float64], mirrored: NDArray[np.boo
 
 
 def _discs(preparation: Preparation) -> Tensors:
-    sampling = preparation.sampling
-    return _disc_edges(preparation, sampling.chosen, sampling.area, preparation.settings.radius)
+    return _disc_edges(preparation, preparation.sampling, preparation.settings.radius)
 
 
 def _coarse(preparation: Preparation) -> Tensors:
     """Discs of twice the radius between a quarter of the samples, and the nearest of these to each sample."""
-    mesh, chosen = preparation.mesh, preparation.sampling.chosen
+    chosen = preparation.sampling.chosen
     # The first farthest-point samples of a mesh are the same, however many follow: these are among the fine.
-    count = max(1, round(len(chosen) / COARSER))
-    seed = preparation.settings.sampling or None
-    sampling = _sampled(mesh, count, 1, among=preparation.opened, order=preparation.order, seed=seed)
-    edges = _disc_edges(preparation, sampling.chosen, sampling.area, 2 * preparation.settings.radius)
+    sampling = preparation.farthest_points(max(1, round(len(chosen) / COARSE_STRIDE)), 1)
+    edges = _disc_edges(preparation, sampling, 2 * preparation.settings.radius)
     return {
         "coarse_sample": torch.from_numpy(preparation.number[sampling.chosen]),
         "coarse_parent": torch.from_numpy(sampling.reads[chosen, 0]),
@@ -399,15 +371,13 @@ def _coarse(preparation: Preparation) -> Tensors:
     }
 
 
-def _disc_edges(
-    preparation: Preparation, chosen: NDArray[np.int64], area: NDArray[np.float64], radius: float
-) -> Tensors:
+def _disc_edges(preparation: Preparation, sampling: Sampling, radius: float) -> Tensors:
     """Edges (q → p) sorted by receiver p, from discs around each sample as sender q."""
-    mesh, settings = preparation.mesh, preparation.settings
-    _check_room(len(chosen), radius)
-    many = len(chosen) * np.pi * radius**2 * len(mesh.vertices) > MANY
-    front = settings.solver == "local" and many and suits_front(mesh)
-    discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if front else settings.solver)
+    mesh, solver, chosen = preparation.mesh, preparation.settings.solver, sampling.chosen
+    _check_memory(len(chosen), radius)
+    many = len(chosen) * np.pi * radius**2 * len(mesh.vertices) > MAX_EXACT_PAIRS
+    front = solver == "local" and many and suits_front(mesh)
+    discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if front else solver)
     number = np.zeros(int(discs.sources.max(initial=0)) + 1, np.int64)
     number[discs.sources] = np.arange(len(discs.sources))
     sender, receiver = number[discs.centres], number[discs.targets]
@@ -415,9 +385,9 @@ def _disc_edges(
     order = np.argsort(receiver.astype(small), kind="stable")
     order = order[~discs.ambiguous[order]]  # which of its paths counts would be decided by chance
     sender, receiver = sender[order], receiver[order]
-    ball = np.bincount(receiver, area[sender], minlength=len(chosen))
+    ball = np.bincount(receiver, sampling.area[sender], minlength=len(chosen))
     # A vertex without faces stands for no area: it neither sends nor receives anything.
-    weight = area[sender] / np.where(ball > 0, ball, 1.0)[receiver]
+    weight = sampling.area[sender] / np.where(ball > 0, ball, 1.0)[receiver]
     distance, angle = discs.distance[order], discs.angle[order]
     return {
         "edge_index": torch.from_numpy(np.stack([sender, receiver])),
@@ -428,18 +398,14 @@ def _disc_edges(
     }
 
 
-def expected_pairs(samples: int, radius: float) -> float:
-    """Return about how many pairs of neighbours so many samples of a surface of unit area have."""
-    return float(samples**2 * min(np.pi * radius**2, 1.0))
-
-
-def _check_room(samples: int, radius: float) -> None:
+def _check_memory(samples: int, radius: float) -> None:
     """Raise ValueError if the discs would not fit into the memory that is free."""
-    free, pairs = available_memory(), expected_pairs(samples, radius)
+    share = min(np.pi * radius**2, 1.0)  # of all samples, in a disc on a surface of unit area
+    free, pairs = available_memory(), float(samples**2 * share)
     needed = PAIR_BYTES * pairs
     if free is None or needed <= free:
         return
-    fitting = int((free / 2 / PAIR_BYTES / min(np.pi * radius**2, 1.0)) ** 0.5)
+    fitting = int((free / 2 / PAIR_BYTES / share) ** 0.5)
     raise ValueError(
         f"{samples:,} samples with radius {radius:g} have about {pairs / 1e6:,.0f} million pairs of "
         f"neighbours, which take {needed / 1e9:.0f} GB where {free / 1e9:.0f} GB are free; take fewer "
@@ -470,24 +436,19 @@ def _columns(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.pad(values, ((0, 0), (0, max(count - values.shape[1], 0))))[:, :count]
 
 
-def _hks(preparation: Preparation) -> Tensors:
-    signature = heat_kernel_signature(preparation.basis(RESOLVED, whole=True))
-    return {"hks": single(signature[preparation.sampling.chosen])}
+def _signature(name: str, compute: Callable[[Eigenbasis], NDArray[np.float64]]) -> Part:
+    """The part of a feature that is computed of the lowest eigenfunctions."""
 
+    def make(preparation: Preparation) -> Tensors:
+        values = compute(preparation.basis(RESOLVED, whole=True))
+        return {name: single(values[preparation.sampling.chosen])}
 
-def _wks(preparation: Preparation) -> Tensors:
-    signature = wave_kernel_signature(preparation.basis(RESOLVED, whole=True), k=RESOLVED)
-    return {"wks": single(signature[preparation.sampling.chosen])}
-
-
-def _heat(preparation: Preparation) -> Tensors:
-    heat = local_heat(preparation.basis(RESOLVED, whole=True))
-    return {"heat": single(heat[preparation.sampling.chosen])}
+    return Part(name, ("samples",), make)
 
 
 def _rim(preparation: Preparation) -> Tensors:
     """1 at a rim, 0 from a radius away on."""
-    opened = preparation.opened
+    opened = preparation.measured_with_holes
     mesh = Mesh(preparation.mesh.vertices[: len(opened.vertices)], opened.faces)  # in the units of the radius
     away = rim_distances(mesh)[preparation.sampling.chosen]
     return {"rim": single(np.maximum(0.0, 1.0 - away / preparation.settings.radius)[:, None])}
@@ -517,9 +478,9 @@ _PARTS = {
             version=2,
             indices={"sample": "vertex_sample", "vertex_sample": "sample"},
         ),
-        Part("hks", ("samples",), _hks),
-        Part("wks", ("samples",), _wks),
-        Part("heat", ("samples",), _heat),
+        _signature("hks", heat_kernel_signature),
+        _signature("wks", partial(wave_kernel_signature, k=RESOLVED)),
+        _signature("heat", local_heat),
         Part("rim", ("samples", "radius"), _rim),
         Part("balls", ("samples",), _balls),
         Part("discs", ("samples", "radius", "solver"), _discs),

@@ -147,17 +147,15 @@ def test_a_step_of_the_frame_permutes_directions(angular: Any) -> None:
     torch.testing.assert_close(first_harmonic(rolled(x, steps)), turn[:, None] * vectors)
 
 
-def test_many_windows_are_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fieldconv.networks.rivals import mdgcnn
-
+def test_many_windows_are_read_piece_by_piece() -> None:
     surface = flat_surface(30, radius=0.4)
     conv = DirectionalConv(2, 3, **GRID).double()
     x = functions(surface, 2).requires_grad_()
     expected = conv(x, reading(surface, **GRID))
     (gradient,) = torch.autograd.grad(expected.square().sum(), x)
-    monkeypatch.setattr(mdgcnn, "CHUNK", 1000)
+    conv.chunk = 1000
     other = flat_surface(30, radius=0.4)  # whose windows are not kept yet
-    found = conv(x, reading(other, **GRID))
+    found = conv(x, reading(other, **GRID, chunk=1000))
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(torch.autograd.grad(found.square().sum(), x)[0], gradient)
 

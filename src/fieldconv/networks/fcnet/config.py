@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from fieldconv._checked import check_count
 from fieldconv._presets import network_presets
@@ -81,6 +81,9 @@ class FCNetConfig(NetworkConfig):
     like: ClassVar[str] = "fcnet"
     operators: ClassVar[tuple[str, ...]] = ("discs",)
     presets = network_presets("fcnet")
+    counts = (
+        "lift_channels", "width", "blocks", "rings", "echo_channels", "bottleneck", "dense",
+    )  # fmt: skip
 
     radius: float = RADIUS
     solver: Solver = "local"
@@ -105,19 +108,15 @@ class FCNetConfig(NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in _COUNTS:
-            check_count(name, getattr(self, name))
         check_count("band_limit", self.band_limit, 0)
         check_count("echo_samples", self.echo_samples, most=100)  # the image has more than its square pixels
-        if self.bottleneck is not None:
-            check_count("bottleneck", self.bottleneck)
         if len(self.hidden) != 2:
             raise ValueError(f"hidden is {self.hidden!r}; give the two hidden widths of a three-layer MLP")
         for width in self.hidden:
             check_count("hidden", width)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
         object.__setattr__(self, "hidden", tuple(self.hidden))
 
-
-_COUNTS = ("lift_channels", "width", "blocks", "rings", "echo_channels", "echo_samples", "dense")
+    @property
+    def filters(self) -> dict[str, Any]:
+        """What all field convolutions share, as keywords of `fieldconv.nn.FieldConv`."""
+        return {name: getattr(self, name) for name in ("rings", "band_limit", "filter", "spacing")}

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
 
-def _last(convolution: type[FieldConv], config: FCNetConfig, out_channels: int) -> FieldConv:
-    return convolution(
-        config.width,
-        out_channels,
-        rings=config.rings,
-        band_limit=config.band_limit,
-        filter=config.filter,
-        spacing=config.spacing,
-    )
-
-
 class LabelHead(nn.Module):
     """Scores for each sample: an ECHO block, then two dense layers if the config has a bottleneck.
 
@@ -44,11 +33,8 @@ class LabelHead(nn.Module):
             hidden=config.hidden,
             radial_samples=config.echo_samples,
             votes=config.echo_votes,
-            rings=config.rings,
-            band_limit=config.band_limit,
-            filter=config.filter,
-            spacing=config.spacing,
             convolution=convolution,
+            **config.filters,
         )
         self.dense: nn.Module = nn.Identity()
         if config.bottleneck:
@@ -66,31 +52,27 @@ class LabelHead(nn.Module):
         return self.dense(self.block(x, surface))  # type: ignore[no-any-return]
 
 
-class DescriptorHead(nn.Module):
-    """Descriptor of each sample: the magnitudes of a last field convolution."""
-
-    def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
-        super().__init__()
-        self.conv = _last(convolution, config, config.outputs)
-
-    def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """Return (n, outputs) descriptors of the vector field ``x``."""
-        return polar(self.conv(x, surface))[0]
-
-
 class VectorHead(nn.Module):
     """Tangent vectors at each sample: a last field convolution."""
 
     def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
         super().__init__()
-        self.conv = _last(convolution, config, config.outputs)
+        self.conv = convolution(config.width, config.outputs, **config.filters)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Return (n, outputs) complex vectors of the vector field ``x``."""
         return self.conv(x, surface)  # type: ignore[no-any-return]
 
 
-class ClassificationHead(nn.Module):
+class DescriptorHead(VectorHead):
+    """Descriptor of each sample: the magnitudes of a last field convolution."""
+
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
+        """Return (n, outputs) descriptors of the vector field ``x``."""
+        return polar(self.conv(x, surface))[0]
+
+
+class ClassificationHead(VectorHead):
     """Scores for each shape: the magnitudes of a last field convolution, one channel per class, averaged.
 
     The paper uses "a global mean pool over the feature magnitudes to give a prediction" and names no layer
@@ -99,8 +81,7 @@ class ClassificationHead(nn.Module):
     """
 
     def __init__(self, config: FCNetConfig, convolution: type[FieldConv] = FieldConv) -> None:
-        super().__init__()
-        self.conv = _last(convolution, config, config.outputs)
+        super().__init__(config, convolution)
         self.pooling = config.pooling
         self.bias = nn.Parameter(torch.zeros(config.outputs)) if config.class_bias else None
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from fieldconv.networks.fcnet.config import FCNetConfig
 from fieldconv.networks.fcnet.heads import ClassificationHead, DescriptorHead, LabelHead, VectorHead
-from fieldconv.networks.protocol import Network, count_parameters
+from fieldconv.networks.protocol import FeatureNetwork, count_parameters
 from fieldconv.nn import FCResNetBlock, FieldConv, LearnedGradient, LinearLift, TangentLinear
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 
@@ -20,22 +20,11 @@ if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
 
-class FCNet(Network):
+class FCNet(FeatureNetwork):
     """FCResNet blocks between a lift of scalar inputs to vectors and a head that returns to scalars.
 
     From three blocks on, the input of every two blocks is added to their output once more. The sum is
     halved: field convolution is homogeneous, so this is a choice of units that keeps vectors from doubling.
-
-    Parameters
-    ----------
-    config : FCNetConfig
-        What the network is made of.
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) real for the heads "labels" and "descriptors", complex for "vectors";
-      (shapes, outputs) for "classification"
 
     Examples
     --------
@@ -61,15 +50,7 @@ class FCNet(Network):
         )
         widths = [config.lift_channels] + [config.width] * config.blocks
         self.blocks = nn.ModuleList(
-            FCResNetBlock(
-                before,
-                after,
-                rings=config.rings,
-                band_limit=config.band_limit,
-                filter=config.filter,
-                spacing=config.spacing,
-                convolution=self.convolution,
-            )
+            FCResNetBlock(before, after, convolution=self.convolution, **config.filters)
             for before, after in pairwise(widths)
         )
         pairs = config.blocks // 2 if config.blocks >= 3 else 0
@@ -84,10 +65,6 @@ class FCNet(Network):
             "vectors": VectorHead,
         }
         self.head = heads[config.head](config, self.convolution)
-
-    def forward(self, surface: Surface) -> Tensor:
-        """Return scores, descriptors or vectors of ``surface``."""
-        return self.head(self.features(surface), surface)  # type: ignore[no-any-return]
 
     def features(self, surface: Surface) -> Tensor:
         """Return (n, width) complex: the vector field that the head receives.
@@ -106,24 +83,20 @@ class FCNet(Network):
                 x = before = 0.5 * (x + self.carries[pair](before))
         return x  # type: ignore[no-any-return]
 
-    def descriptors(self, surface: Surface) -> Tensor:
-        """Return (n, d): the descriptors or bottleneck features, or magnitudes of the last vectors.
+    def outputs(self, features: Tensor, surface: Surface) -> Tensor:
+        """Return scores, descriptors or vectors."""
+        return self.head(features, surface)  # type: ignore[no-any-return]
 
-        For "classification" (d,): their mean over a shape.
-        """
-        return self.with_descriptors(surface)[1]
+    def invariants(self, features: Tensor) -> Tensor:
+        """Return (n, width): the magnitudes of the vectors."""
+        return features.abs()
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
-        """Return outputs and descriptors, for the price of the outputs."""
-        x = self.features(surface)
-        if isinstance(self.head, LabelHead) and self.config.bottleneck is not None:
-            narrow = self.head.block(x, surface)
-            return self.head.dense(narrow), narrow
-        outputs = self.head(x, surface)
-        if self.config.head == "descriptors":
-            return outputs, outputs
-        size = x.abs()
-        return outputs, size.mean(0) if self.config.per_shape else size
+        """Return outputs and descriptors: the bottleneck features where there are any."""
+        if not isinstance(self.head, LabelHead) or self.config.bottleneck is None:
+            return super().with_descriptors(surface)
+        narrow = self.bottleneck(surface)
+        return self.head.dense(narrow), narrow
 
     def deep_features(self, surface: Surface) -> Tensor:
         """Return (n, D · H) ECHO descriptors where there are any, else `descriptors`."""

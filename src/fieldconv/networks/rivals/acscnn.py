@@ -16,7 +16,6 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.anisotropic import (
@@ -69,19 +68,13 @@ class ACSCNNConfig(NetworkConfig):
     network: ClassVar[str] = "acscnn"
     operators: ClassVar[tuple[str, ...]] = ("anisotropic",)
     presets = network_presets("acscnn")
+    counts = ("width", "layers", "order", "dense")
 
     width: int = 64
     layers: int = 6
     order: int = 16
     dense: int = 256
     dropout: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("width", "layers", "order", "dense"):
-            check_count(name, getattr(self, name))
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
 
 
 class ACSCNN(ScalarNetwork):
@@ -102,15 +95,6 @@ class ACSCNN(ScalarNetwork):
 
     On samples of a mesh, the Laplacian is that of the whole mesh for functions that are interpolated from
     the samples. It is then less sparse, so by default every vertex of up to 10,000 is kept.
-
-    Parameters
-    ----------
-    config : ACSCNNConfig
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) for the heads "labels" and "descriptors"; (shapes, outputs) for "classification"
 
     References
     ----------
@@ -144,12 +128,12 @@ class ACSCNN(ScalarNetwork):
         )
 
     def features(self, surface: Surface) -> Tensor:
-        """Return (n, width): what the last convolution puts out, normalised and rectified."""
+        """Return (n, width): the outputs of the last convolution, normalised and rectified."""
         x, laplacians = self.inputs(surface), Laplacians(surface)
         for layer, norm in zip(self.layers, self.norms, strict=True):
             y = layer(x, laplacians)
             x = torch.relu(norm(y, surface) if self.config.per_shape else norm(y))
-        return x
+        return self.pooled(x, surface)
 
 
 class ShapeNorm(nn.Module):

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.least_squares import point_gradients
@@ -54,18 +53,12 @@ class DeltaConvConfig(NetworkConfig):
     network: ClassVar[str] = "deltaconv"
     operators: ClassVar[tuple[str, ...]] = ("delta",)
     presets = network_presets("deltaconv")
+    counts = ("width", "layers", "embedding")
 
     width: int = 128
     layers: int = 8
     embedding: int = 512
     dropout: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("width", "layers", "embedding"):
-            check_count(name, getattr(self, name))
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
 
 
 class DeltaConvNet(ScalarNetwork):
@@ -88,16 +81,6 @@ class DeltaConvNet(ScalarNetwork):
     Operators are those of the paper: polynomials fitted to the 20 nearest samples in space, whatever the
     triangles, divided by their largest row sum. So samples of a mesh are its home: 1024 by default.
     Positions, if they are an input, are scaled to unit radius, as the authors do.
-
-    Parameters
-    ----------
-    config : DeltaConvConfig
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) real for the heads "labels" and "descriptors", complex for "vectors";
-      (shapes, outputs) for "classification"
 
     References
     ----------
@@ -161,25 +144,21 @@ class DeltaConvNet(ScalarNetwork):
         return scalars, v
 
     def features(self, surface: Surface) -> Tensor:
-        """Return what the head for points receives; for "classification" the embedding of each point."""
-        x = torch.cat(self.streams(surface)[0], 1)
+        """Return what the head receives: the last vectors, or scalars of points or shapes."""
+        scalars, vectors = self.streams(surface)
+        if self.config.head == "vectors":
+            return vectors
+        x = torch.cat(scalars, 1)
         embedded: Tensor = self.embedding(x)
+        shape, shapes = shape_of_samples(surface)
+        most = torch.segment_reduce(embedded, "max", lengths=torch.bincount(shape, minlength=shapes))
         if self.config.per_shape:
-            return embedded
-        shape, _ = shape_of_samples(surface)
-        return torch.cat([_maximum_per_shape(embedded, surface)[shape], x], 1)
+            return torch.cat([most, mean_per_shape(embedded, torch.ones_like(surface.area), surface)], 1)
+        return torch.cat([most[shape], x], 1)
 
-    def pooled(self, features: Tensor, surface: Surface) -> Tensor:
-        """Return maximum and mean over each shape, side by side."""
-        mean = mean_per_shape(features, torch.ones_like(surface.area), surface)
-        return torch.cat([_maximum_per_shape(features, surface), mean], 1)
-
-    def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
-        """Return outputs, and the features of which they were made; of vectors, their magnitudes."""
-        if self.config.head != "vectors":
-            return super().with_descriptors(surface)
-        vectors = self.streams(surface)[1]
-        return self.head(vectors), polar(vectors)[0]
+    def invariants(self, features: Tensor) -> Tensor:
+        """Return scalars as they are, and the magnitudes of vectors."""
+        return polar(features)[0] if features.is_complex() else features
 
 
 class DeltaConv(nn.Module):
@@ -292,11 +271,6 @@ def perceptron(in_channels: int, out_channels: int) -> nn.Sequential:
     return nn.Sequential(
         nn.Linear(in_channels, out_channels, bias=False), RowNorm(out_channels), nn.LeakyReLU(SLOPE)
     )
-
-
-def _maximum_per_shape(x: Tensor, surface: Surface) -> Tensor:
-    shape, count = shape_of_samples(surface)
-    return torch.segment_reduce(x, "max", lengths=torch.bincount(shape, minlength=count))
 
 
 def _delta(preparation: Preparation) -> Tensors:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.scalar import ScalarNetwork
@@ -50,19 +49,13 @@ class DiffusionNetConfig(NetworkConfig):
     network: ClassVar[str] = "diffusionnet"
     operators: ClassVar[tuple[str, ...]] = ("eigenbasis", "eigengradients")
     presets = network_presets("diffusionnet")
+    counts = ("width", "blocks", "eigenfunctions")
 
     width: int = 128
     blocks: int = 4
     eigenfunctions: int = EIGENFUNCTIONS
     gradients: bool = True
     dropout: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("width", "blocks", "eigenfunctions"):
-            check_count(name, getattr(self, name))
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
 
 
 class DiffusionNet(ScalarNetwork):
@@ -86,15 +79,6 @@ class DiffusionNet(ScalarNetwork):
 
     Positions, if they are an input, are scaled to unit radius, as the authors do. Operators stay at unit
     area; the authors have them at unit radius, too, which is another unit of times and of gradients.
-
-    Parameters
-    ----------
-    config : DiffusionNetConfig
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) for the heads "labels" and "descriptors"; (shapes, outputs) for "classification"
 
     References
     ----------
@@ -127,12 +111,12 @@ class DiffusionNet(ScalarNetwork):
         self.head = nn.Linear(config.width, config.outputs)
 
     def features(self, surface: Surface) -> Tensor:
-        """Return (n, width): what the last block puts out."""
+        """Return (n, width): the outputs of the last block."""
         basis = Basis(surface)
         x = self.first(self.inputs(surface))
         for block in self.blocks:
             x = block(x, basis)
-        return x  # type: ignore[no-any-return]
+        return self.pooled(x, surface)
 
 
 class DiffusionBlock(nn.Module):

@@ -99,15 +99,6 @@ class GatheringNet(FCNet):
 
     Weights are drawn as those of an `FCNet`: with one seed, the two networks begin with the same filters.
 
-    Parameters
-    ----------
-    config : GatheringConfig
-        What the network is made of.
-
-    Shapes
-    ------
-    As in `FCNet`.
-
     Examples
     --------
     >>> GatheringNet.for_task("classification", classes=30, preset="paper").num_parameters

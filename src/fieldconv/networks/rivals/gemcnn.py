@@ -261,6 +261,7 @@ class GEMCNNConfig(NetworkConfig):
     network: ClassVar[str] = "gemcnn"
     operators: ClassVar[tuple[str, ...]] = ("ring",)
     presets = network_presets("gemcnn")
+    counts = ("width", "order", "blocks", "dense")
 
     width: int = 16
     order: int = 2
@@ -271,11 +272,7 @@ class GEMCNNConfig(NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("width", "order", "blocks", "dense"):
-            check_count(name, getattr(self, name))
         check_count("circle", self.circle, 2 * self.order + 1)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
 
 
 class GEMCNN(FeatureNetwork):
@@ -289,17 +286,6 @@ class GEMCNN(FeatureNetwork):
     parameters. Convolutions are the paper's equation, from which that code departs: its kernels change
     linearly with the length of the edge (two rings), it takes the mean over a point and its neighbours
     instead of the sum, and biases come with all orders, turned to the neighbour's direction.
-
-    Parameters
-    ----------
-    config : GEMCNNConfig
-        What the network is made of.
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) real for the heads "labels" and "descriptors", complex for "vectors";
-      (shapes, outputs) for "classification"
 
     Examples
     --------
@@ -342,7 +328,6 @@ class GEMCNN(FeatureNetwork):
         return x
 
     def outputs(self, features: Tensor, surface: Any) -> Tensor:
-        """Return what `forward` does, of the features."""
         if isinstance(self.head, GaugeConv):
             return _part(self.head(features, surface), 1)
         return self.head(self.invariants(features), surface)  # type: ignore[no-any-return]

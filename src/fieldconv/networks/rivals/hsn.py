@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
-from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
+from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level, through
 from fieldconv.nn import ScalarHead, TangentLinear, TangentReLU
 from fieldconv.nn.initialise import draw_normal, init_perceptron, squared_shares
 from fieldconv.nn.pooling import mean_per_shape
@@ -178,6 +177,7 @@ class HSNConfig(NetworkConfig):
     network: ClassVar[str] = "hsn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
     presets = network_presets("hsn")
+    counts = ("width", "rings", "blocks", "dense")
 
     radius: float = RADIUS
     solver: Solver = "local"
@@ -186,14 +186,6 @@ class HSNConfig(NetworkConfig):
     blocks: int | None = None
     dense: int | None = None
     dropout: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("width", "rings", "blocks", "dense"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
 
 
 class HSN(FeatureNetwork):
@@ -215,17 +207,6 @@ class HSN(FeatureNetwork):
 
     The recipe is that of the authors' notebooks: there the rate falls once, after 21 epochs (of 50), here
     once more after 42; for correspondence, after 60 of 100.
-
-    Parameters
-    ----------
-    config : HSNConfig
-        What the network is made of.
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) real for the heads "labels" and "descriptors", complex for "vectors";
-      (shapes, outputs) for "classification"
 
     Examples
     --------
@@ -275,15 +256,14 @@ class HSN(FeatureNetwork):
         """
         x = torch.relu(self.lift(self.inputs(surface)))
         level = coarse_level(surface)
-        fine = _through(self.fine, torch.complex(x, torch.zeros_like(x))[None], surface)
-        coarse = _through(self.coarse, pool(fine, surface), level)
+        fine = through(self.fine, torch.complex(x, torch.zeros_like(x))[None], surface)
+        coarse = through(self.coarse, pool(fine, surface), level)
         if self.config.per_shape:
             return coarse
-        coarse = _through(self.deep, coarse, level)
-        return _through(self.last, torch.cat([unpool(coarse, surface), fine], -1), surface)
+        coarse = through(self.deep, coarse, level)
+        return through(self.last, torch.cat([unpool(coarse, surface), fine], -1), surface)
 
     def outputs(self, features: Tensor, surface: Any) -> Tensor:
-        """Return what `forward` does, of the streams."""
         if self.dense is not None:
             return self.dense(self.invariants(features), surface)  # type: ignore[no-any-return]
         classifies = self.config.per_shape
@@ -320,12 +300,6 @@ def unpool(x: Tensor, surface: Any) -> Tensor:
 def _turned(x: Tensor, turn: Tensor) -> Tensor:
     """Streams of order 0, 1, … turned by that many times the given e^{iφ} (n,)."""
     return torch.stack([stream * turn[:, None] ** order for order, stream in enumerate(x)])
-
-
-def _through(blocks: nn.ModuleList, x: Tensor, surface: Any) -> Tensor:
-    for block in blocks:
-        x = block(x, surface)
-    return x
 
 
 def _per_row(layer: nn.Module, x: Tensor) -> Tensor:

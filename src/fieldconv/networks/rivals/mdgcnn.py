@@ -13,11 +13,10 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.weak import WeakIdKeyDictionary
 
-from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.gathering import seen_by_receiver
-from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level
+from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level, through
 from fieldconv.nn import ScalarHead
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.ops import Geometry, ring_radii
@@ -51,7 +50,7 @@ class Windows(NamedTuple):
 _made: MutableMapping[Tensor, dict[tuple[int, int], Windows]] = WeakIdKeyDictionary()
 
 
-def windows(surface: Any, *, rings: int, directions: int) -> Windows:
+def windows(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) -> Windows:
     """Return the windows of a surface: polar grids in the tangent plane of every sample.
 
     In the tangent plane, a point of a window reads by barycentric weights from the nearest three samples of
@@ -64,6 +63,8 @@ def windows(surface: Any, *, rings: int, directions: int) -> Windows:
         With discs.
     rings, directions : int
         N radii, the last one that of the disc, and D angles, the first one that of the frame.
+    chunk : int
+        Numbers held at once.
 
     Examples
     --------
@@ -75,11 +76,11 @@ def windows(surface: Any, *, rings: int, directions: int) -> Windows:
     kept = _made.setdefault(surface.log, {})
     if (rings, directions) not in kept:
         with torch.no_grad():
-            kept[rings, directions] = _make_windows(surface, rings, directions)
+            kept[rings, directions] = _make_windows(surface, rings, directions, chunk)
     return kept[rings, directions]
 
 
-def _make_windows(surface: Any, rings: int, directions: int) -> Windows:
+def _make_windows(surface: Any, rings: int, directions: int, chunk: int) -> Windows:
     geometry = Geometry.of(surface)
     sender, receiver = geometry.edge_index
     place = seen_by_receiver(geometry.log, geometry.edge_index).to(torch.complex128)  # log_p q
@@ -91,7 +92,7 @@ def _make_windows(surface: Any, rings: int, directions: int) -> Windows:
     angles = 2 * math.pi / directions * torch.arange(directions, device=place.device, dtype=torch.float64)
     grid = torch.polar(ring_radii(rings).to(place.device)[:, None], angles[None]).flatten()
     slots = torch.arange(max(int(degree.max()), CANDIDATES), device=place.device)
-    step = max(1, CHUNK // (len(grid) * max(len(slots), len(_TRIANGLES))))
+    step = max(1, chunk // (len(grid) * max(len(slots), len(_TRIANGLES))))
     parts = []
     for start in range(0, count, step):
         chosen = slice(start, min(start + step, count))
@@ -171,9 +172,9 @@ class Reading(NamedTuple):
     share: Tensor
 
 
-def reading(surface: Any, *, rings: int, directions: int) -> Reading:
+def reading(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) -> Reading:
     """Return what the windows of a surface read in each direction, carried to the samples they read from."""
-    seen = windows(surface, rings=rings, directions=directions)
+    seen = windows(surface, rings=rings, directions=directions, chunk=chunk)
     every = torch.arange(directions, device=seen.sample.device)
     turned = (every[:, None] + every) % directions  # angle of the window, by direction and angle from it
     sample, weight, turn = (part[:, :, turned].transpose(1, 2) for part in seen)  # (n, D, N, D, 3)
@@ -239,7 +240,7 @@ class DirectionalConv(nn.Module):
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.rings, self.directions, self.angular = rings, directions, angular
+        self.rings, self.directions, self.angular, self.chunk = rings, directions, angular, CHUNK
         self.window = nn.Parameter(torch.empty(rings, directions, in_channels, out_channels))
         self.centre = nn.Parameter(torch.empty(in_channels, out_channels))
         self.bias = nn.Parameter(torch.zeros(out_channels))
@@ -254,7 +255,7 @@ class DirectionalConv(nn.Module):
     def forward(self, x: Tensor, read: Reading) -> Tensor:
         """Convolve the directional functions ``x``."""
         rows = x.reshape(-1, self.in_channels)
-        step = max(1, CHUNK // (self.rings * self.directions**2 * self.in_channels))
+        step = max(1, self.chunk // (self.rings * self.directions**2 * self.in_channels))
         # Windows are many times as large as the functions: made again for the derivative, never all at once.
         parts = [
             checkpoint(self._read, rows, *(part[i : i + step] for part in read), use_reentrant=False)
@@ -337,6 +338,7 @@ class MDGCNNConfig(NetworkConfig):
     network: ClassVar[str] = "mdgcnn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
     presets = network_presets("mdgcnn")
+    counts = ("width", "rings", "directions", "blocks")
 
     radius: float = RADIUS
     solver: Solver = "local"
@@ -345,11 +347,6 @@ class MDGCNNConfig(NetworkConfig):
     directions: int = 8
     blocks: int = 2
     angular: Angular = "directions"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("width", "rings", "directions", "blocks"):
-            check_count(name, getattr(self, name))
 
 
 class MDGCNN(FeatureNetwork):
@@ -364,17 +361,6 @@ class MDGCNN(FeatureNetwork):
 
     Radii, rings, directions and widths are those of the paper's segmentation of bodies; it states no number
     of parameters. Its windows are read on the triangles that geodesics reach, these from the nearest samples.
-
-    Parameters
-    ----------
-    config : MDGCNNConfig
-        What the network is made of.
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) real for the heads "labels" and "descriptors", complex for "vectors";
-      (shapes, outputs) for "classification"
 
     Examples
     --------
@@ -414,15 +400,14 @@ class MDGCNN(FeatureNetwork):
         fine, coarse = reading(surface, **self._grid), reading(coarse_level(surface), **self._grid)
         x = self.inputs(surface)[:, None].expand(-1, self.config.directions, -1)
         x = torch.relu(self.lift(x, fine))
-        before = _through(self.fine, x, fine)
-        x = _through(self.coarse, before[surface.coarse_sample], coarse)
+        before = through(self.fine, x, fine)
+        x = through(self.coarse, before[surface.coarse_sample], coarse)
         if self.config.per_shape:
             return x
-        x = _through(self.deep, x, coarse)
-        return _through(self.last, torch.cat([unpool(x, surface), before], -1), fine)
+        x = through(self.deep, x, coarse)
+        return through(self.last, torch.cat([unpool(x, surface), before], -1), fine)
 
     def outputs(self, features: Tensor, surface: Any) -> Tensor:
-        """Return what `forward` does, of the directional functions."""
         if self.config.head == "vectors":
             return first_harmonic(self.head(features, surface))
         level = coarse_level(surface) if self.config.per_shape else surface
@@ -448,9 +433,3 @@ def first_harmonic(x: Tensor) -> Tensor:
     angles = 2 * math.pi / directions * torch.arange(directions, device=x.device, dtype=x.dtype)
     cosine, sine = (torch.einsum("ndc,d->nc", x, f) * (2 / directions) for f in (angles.cos(), angles.sin()))
     return torch.complex(cosine, sine)
-
-
-def _through(blocks: nn.ModuleList, x: Tensor, read: Reading) -> Tensor:
-    for block in blocks:
-        x = block(x, read)
-    return x

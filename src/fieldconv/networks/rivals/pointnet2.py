@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor, nn
 
-from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.geometry.resample.sampling import farthest_points
 from fieldconv.networks.protocol import NetworkConfig
@@ -56,15 +55,13 @@ class PointNet2Config(NetworkConfig):
     network: ClassVar[str] = "pointnet2"
     operators: ClassVar[tuple[str, ...]] = ("nested-balls",)
     presets = network_presets("pointnet2")
+    counts = ("width",)
 
     width: int = 64
     dropout: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("width", self.width)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; give a number from 0 to below 1")
         if "xyz" not in feature_columns(self.features):
             raise ValueError(
                 f"features is {self.features!r}, but pointnet2 sees where points are; "
@@ -88,15 +85,6 @@ class PointNet2(ScalarNetwork):
     with many points the nearest count (the authors take the first found, which depends on their order). It
     works on samples of a mesh, 1024 by default, and knows nothing of its triangles, so it must see
     positions: features are "xyz", or others joined to it, such as "xyz+hks".
-
-    Parameters
-    ----------
-    config : PointNet2Config
-
-    Shapes
-    ------
-    - input: a surface with n samples and features x of (n, in_channels), or a batch of surfaces
-    - output: (n, outputs) for the heads "labels" and "descriptors"; (shapes, outputs) for "classification"
 
     References
     ----------
@@ -163,10 +151,6 @@ class PointNet2(ScalarNetwork):
         own = [place] if more is None else [place, more]
         back: Tensor = self.back[2](torch.cat([read, *own], 1))
         return back
-
-    def pooled(self, features: Tensor, surface: Surface) -> Tensor:
-        """Return the features as they are: they are those of shapes already."""
-        return features
 
     def _inputs(self, surface: Surface) -> tuple[Tensor, Tensor | None]:
         """Positions (n, 3), scaled to the unit sphere, and other features, if any."""

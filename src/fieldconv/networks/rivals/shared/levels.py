@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -27,6 +27,13 @@ class Level(NamedTuple):
     area: Tensor
     batch: Tensor | None
     num_graphs: int
+
+
+def through(blocks: nn.ModuleList, x: Tensor, *surroundings: object) -> Tensor:
+    """Apply blocks to ``x`` one after the other, each with the same surroundings."""
+    for block in blocks:
+        x = block(x, *surroundings)
+    return x
 
 
 def coarse_level(surface: Surface) -> Level:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from fieldconv.networks.protocol import Network, NetworkConfig
+from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.surface.settings import feature_columns
 
@@ -15,20 +15,10 @@ if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
 
-class ScalarNetwork(Network):
-    """A network that computes real features at each sample and reads its outputs from them.
+class ScalarNetwork(FeatureNetwork):
+    """A network of real features, from which a module ``head`` makes the outputs.
 
-    A subclass sets ``head``, a module that takes features to outputs, and defines `features`. For shapes
-    (the head "classification") features are first averaged over each.
-
-    Parameters
-    ----------
-    config : NetworkConfig
-
-    Shapes
-    ------
-    - input: a surface with n samples, or a batch of surfaces
-    - output: (n, outputs), or (shapes, outputs) for "classification"
+    A subclass sets ``head`` and defines `features`: of samples, or of whole shapes for "classification".
     """
 
     heads: ClassVar[tuple[str, ...]] = ("labels", "classification", "descriptors")
@@ -55,31 +45,16 @@ class ScalarNetwork(Network):
         x[:, columns] = at_unit_radius(x[:, columns], surface)
         return x
 
-    def features(self, surface: Surface) -> Tensor:
-        """Return (n, d) features of the samples."""
-        raise TypeError(f"{type(self).__name__} does not define features(surface)")
+    def pooled(self, x: Tensor, surface: Surface) -> Tensor:
+        """Return the features of samples, or for "classification" their mean over the area of each shape."""
+        return mean_per_shape(x, surface.area, surface) if self.config.per_shape else x
 
-    def pooled(self, features: Tensor, surface: Surface) -> Tensor:
-        """Return (shapes, d) features of the shapes: by default the mean over the area."""
-        return mean_per_shape(features, surface.area, surface)
+    def outputs(self, features: Tensor, surface: Surface) -> Tensor:
+        return self.head(features)  # type: ignore[no-any-return]
 
-    def forward(self, surface: Surface) -> Tensor:
-        """Return the outputs for samples or shapes."""
-        return self.with_descriptors(surface)[0]
-
-    def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:
-        """Return outputs, and the features of which they were made."""
-        features = self.features(surface)
-        if self.config.per_shape:
-            features = self.pooled(features, surface)
-        outputs = self.head(features)
-        if self.config.head == "descriptors":
-            return outputs, outputs
-        return outputs, features[0] if self.config.per_shape else features
-
-    def descriptors(self, surface: Surface) -> Tensor:
-        """Return (n, d), or (d,) of a shape: the outputs of "descriptors", else what the head receives."""
-        return self.with_descriptors(surface)[1]
+    def invariants(self, features: Tensor) -> Tensor:
+        """Return the features: they are real."""
+        return features
 
 
 def at_unit_radius(positions: Tensor, surface: Surface) -> Tensor:

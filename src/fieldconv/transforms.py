@@ -48,7 +48,7 @@ class _Transform(ABC):
         """Return the surface changed; it shares its tensors with the one that was given."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        return f"{type(self).__name__}({', '.join(map(str, vars(self).values()))})"
 
 
 class RandomRotate(_Transform):
@@ -93,9 +93,6 @@ class RandomScale(_Transform):
         _move(data, data.pos * factor[_graph(data)])
         return data
 
-    def __repr__(self) -> str:
-        return f"RandomScale({self.low}, {self.high})"
-
 
 class RandomNoise(_Transform):
     """Add Gaussian noise to the input features: to the positions, if they are the features."""
@@ -111,9 +108,6 @@ class RandomNoise(_Transform):
             data.x = data.x + noise
         return data
 
-    def __repr__(self) -> str:
-        return f"RandomNoise({self.std})"
-
 
 class RandomJitter(_Transform):
     """Move each point along its normal by a Gaussian distance, in units of √area."""
@@ -125,9 +119,6 @@ class RandomJitter(_Transform):
         height = (self.std * torch.randn(len(data.pos), 1)).to(data.pos)
         _move(data, data.pos + height * data.normal)
         return data
-
-    def __repr__(self) -> str:
-        return f"RandomJitter({self.std})"
 
 
 class RandomGauge(_Transform):

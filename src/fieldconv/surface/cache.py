@@ -112,7 +112,7 @@ class SurfaceCache:
         """Return the surface of a mesh: sound parts are read, the others are made and kept."""
         digest, parts = mesh_digest(mesh), parts_of(settings)
         kept = settings.in_effect(len(mesh.vertices))
-        found = {part.name: self._read(digest, part, kept) for part in parts}
+        found = {part.name: self.load(_part_key(digest, part, kept)) for part in parts}
         missing = [part for part in parts if found[part.name] is None]
         if missing:
             made = make_parts(Preparation(mesh, kept), missing)
@@ -129,7 +129,7 @@ class SurfaceCache:
         """Return the surface of the mesh with this `mesh_digest` and so many vertices, as `find` does."""
         kept, found = settings.in_effect(vertices), {}
         for part in parts_of(settings):
-            tensors = self._read(digest, part, kept)
+            tensors = self.load(_part_key(digest, part, kept))
             if tensors is None:
                 return None
             found[part.name] = tensors
@@ -177,9 +177,6 @@ class SurfaceCache:
     def path(self, key: object) -> Path:
         """Return the file of the entry under ``key``, in a folder."""
         return Path(self.folder) / _file(key)
-
-    def _read(self, digest: str, part: Part, settings: SurfaceSettings) -> dict[str, Tensor] | None:
-        return self.load(_part_key(digest, part, settings))
 
     def entries(self) -> list[Found]:
         """Return the entries: name, size, and when each was last used."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from fieldconv._io import atomic_path
 
@@ -25,34 +26,12 @@ class Found(NamedTuple):
     used: float
 
 
-class Store(Protocol):
-    """Bytes under names."""
-
-    where: str
-    """The folder or address."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return the bytes under a name; None if there are none that can be read."""
-
-    def write(self, name: str, content: bytes) -> None:
-        """Keep bytes under a name; others see all of them or none."""
-
-    def entries(self) -> list[Found]:
-        """Return all entries."""
-
-    def remove(self, name: str) -> None:
-        """Remove an entry, if it is there."""
-
-    def tidy(self) -> None:
-        """Remove what writers that were killed have left, never what is being written."""
-
-
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe without a writer would be waited for, for ever."""
+    """Open a file without blocking; opening a FIFO that has no writer would block."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def store_at(where: str | os.PathLike[str]) -> Store:
+def store_at(where: str | os.PathLike[str]) -> FolderStore | ObjectStore:
     """Return the store in a folder, or at an address with ``://``.
 
     Examples
@@ -67,17 +46,14 @@ def store_at(where: str | os.PathLike[str]) -> Store:
 
 
 class FolderStore:
-    """Entries as files in a folder."""
+    """Entries as files in a folder, whose path is ``where``."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.where = str(folder)
-
-    def path(self, name: str) -> Path:
-        return self.folder / name
+        self.folder, self.where = folder, str(folder)
 
     def read(self, name: str) -> bytes | None:
-        path = self.path(name)
+        """Return the bytes under a name; None if there are none that can be read."""
+        path = self.folder / name
         try:
             with open(path, "rb", opener=_without_waiting) as file:
                 about = os.fstat(file.fileno())
@@ -89,15 +65,16 @@ class FolderStore:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        path = self.path(name)
+        """Keep bytes under a name; others see all of them or none."""
         try:
-            with atomic_path(path) as temporary:
+            with atomic_path(self.folder / name) as temporary:
                 temporary.write_bytes(content)
         except PermissionError:  # Windows replaces no entry while another process reads it
             if self.read(name) != content:
                 raise
 
     def entries(self) -> list[Found]:
+        """Return all entries."""
         found = []
         for path in self.folder.glob("??/*.surface"):
             if path.name.startswith("."):
@@ -112,9 +89,11 @@ class FolderStore:
         return sorted(found)
 
     def remove(self, name: str) -> None:
-        self.path(name).unlink(missing_ok=True)
+        """Remove an entry, if it is there."""
+        (self.folder / name).unlink(missing_ok=True)
 
     def tidy(self) -> None:
+        """Remove what writers that were killed have left, never what is being written."""
         for path in self.folder.glob("??/.*.part.surface"):
             try:
                 if time.time() - path.stat().st_mtime > STALE:
@@ -127,47 +106,42 @@ class ObjectStore:
     """Entries as objects in any store that fsspec knows, such as ``s3://bucket/surfaces``.
 
     Objects appear whole. Those of stores where they do not are recognised by their digest, as all damage is.
+    Methods are those of `FolderStore`.
     """
 
     def __init__(self, address: str) -> None:
         self.where = address
-        self._system: Any = None
-        self._root = ""
+        self._opened: tuple[Any, str] | None = None
 
-    def _open(self) -> Any:
-        if self._system is None:
+    def _open(self) -> tuple[Any, str]:
+        """The file system, and the path of the address in it."""
+        if self._opened is None:
             import fsspec
 
-            try:
-                self._system, self._root = fsspec.core.url_to_fs(self.where)
-            except (ImportError, ValueError) as error:
-                raise OSError(f"{self.where}: {error}") from None
-        return self._system
+            self._opened = fsspec.core.url_to_fs(self.where)
+        return self._opened
 
-    def path(self, name: str) -> str:
-        return f"{self._root.rstrip('/')}/{name}"
+    @contextmanager
+    def _system(self) -> Iterator[tuple[Any, str]]:
+        try:
+            yield self._open()
+        except Exception as error:  # stores raise errors of their own kinds
+            raise OSError(f"{self.where}: {error}") from None
 
     def read(self, name: str) -> bytes | None:
-        try:
-            return bytes(self._open().cat_file(self.path(name)))
-        except Exception:  # stores raise their own kinds; whatever it is, there is nothing to read
-            return None
+        with suppress(OSError), self._system() as (system, root):
+            return bytes(system.cat_file(_join(root, name)))
+        return None
 
     def write(self, name: str, content: bytes) -> None:
-        system = self._open()
-        try:
-            system.makedirs(self.path(name).rpartition("/")[0], exist_ok=True)
-            system.pipe_file(self.path(name), content)
-        except Exception as error:
-            raise OSError(f"{self.where}: {error}") from None
+        with self._system() as (system, root):
+            system.makedirs(_join(root, name).rpartition("/")[0], exist_ok=True)
+            system.pipe_file(_join(root, name), content)
 
     def entries(self) -> list[Found]:
-        system = self._open()
-        try:
-            files = system.find(self._root, detail=True)
-        except Exception as error:
-            raise OSError(f"{self.where}: {error}") from None
-        within = len(self.path(""))
+        with self._system() as (system, root):
+            files = system.find(root, detail=True)
+        within = len(_join(root, ""))
         return sorted(
             Found(path[within:], int(about.get("size") or 0), 0.0)
             for path, about in files.items()
@@ -175,12 +149,12 @@ class ObjectStore:
         )
 
     def remove(self, name: str) -> None:
-        try:
-            self._open().rm_file(self.path(name))
-        except FileNotFoundError:
-            return
-        except Exception as error:
-            raise OSError(f"{self.where}: {error}") from None
+        with self._system() as (system, root), suppress(FileNotFoundError):
+            system.rm_file(_join(root, name))
 
     def tidy(self) -> None:
         """Leave everything: there are no unfinished objects."""
+
+
+def _join(root: str, name: str) -> str:
+    return f"{root.rstrip('/')}/{name}"

@@ -11,6 +11,7 @@ import scipy
 import torch
 from torch import Tensor
 
+from fieldconv._checked import check_count
 from fieldconv.surface.settings import TURNING, feature_columns
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def turning_columns(surface: Surface, features: str | None) -> list[slice]:
 
 def orientations(surface: Surface, count: int, features: str | None = None) -> Iterable[Surface]:
     """Yield the surface, and it turned ``count`` − 1 times if its features turn; the same turns each time."""
-    check_rotations(count)
+    check_count("rotations", count)
     yield surface
     if count == 1 or not turning_columns(surface, features):
         return
@@ -76,12 +77,6 @@ def orientations(surface: Surface, count: int, features: str | None = None) -> I
         other = copy.copy(surface)
         other.x = turned(surface, turn, features)
         yield other
-
-
-def check_rotations(count: int) -> None:
-    """Raise ValueError if ``count`` is not a number of orientations."""
-    if count < 1:
-        raise ValueError(f"rotations is {count}; give a whole number from 1 up")
 
 
 def at_vertices(surface: Surface, values: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from fieldconv.geometry.shapefile import load_shape
 from fieldconv.geometry.spectral.map_refinement import refined_both
 from fieldconv.networks.protocol import Network
 from fieldconv.surface.surface import Surface
-from fieldconv.surface.views import at_vertices, check_rotations
+from fieldconv.surface.views import at_vertices
 from fieldconv.tasks import all_tasks, task_named
 from fieldconv.tasks.base import Decoded, Prediction, Task
 from fieldconv.training.fit import check_network
@@ -68,7 +68,7 @@ def predict(
         Further formats of the coloured mesh, for programs that do not read PLY.
     """
     check_network(model)
-    check_rotations(rotations)
+    check_count("rotations", rotations)
     check_count("samplings", samplings)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from fieldconv._checked import check_count
 from fieldconv._io import write_json
 from fieldconv._progress import track
 from fieldconv.models import CONFIG
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.files import write_evaluation
 from fieldconv.runs.run import LOG
-from fieldconv.surface.views import check_rotations
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples, Task
 from fieldconv.training.checkpoint import read_config, save_pretrained
@@ -55,7 +55,7 @@ def evaluate(
     Evaluation
         ``metrics`` has the numbers, ``curves`` and ``tables`` the rest.
     """
-    check_rotations(rotations)
+    check_count("rotations", rotations)
     check_fit(model, data)
     data = prepared_for(model, data)
     task = task_named(data.task)

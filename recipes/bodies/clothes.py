@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import ConvexHull
 
-from fieldconv.geometry.mesh.halfedge import vertex_areas, vertex_normals
 from fieldconv.geometry.mesh.topology import neighbour_means
+from fieldconv.geometry.mesh.triangles import vertex_areas, vertex_normals
 from recipes.bodies.model import BodyModel, Floats, Ints, body_model
 from recipes.bodies.parts import FINE_PARTS, PART_OF_FINE, PARTS, fine_labels
 from recipes.bodies.rig import SIDES

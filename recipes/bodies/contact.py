@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fieldconv.geometry.mesh.halfedge import vertex_normals
+from fieldconv.geometry.mesh.triangles import vertex_normals
 from recipes.bodies.model import Floats, Ints
 from recipes.bodies.parts import FINE_PARTS
 

@@ -27,8 +27,8 @@ from fieldconv.datasets.creatures.skeleton import Sketch
 from fieldconv.datasets.creatures.solid import bone_distances, field, lattice_surface
 from fieldconv.datasets.creatures.species import skeleton_of
 from fieldconv.geometry.damage.build_bridge import _bridge
-from fieldconv.geometry.mesh.halfedge import least_angle, vertex_areas
 from fieldconv.geometry.mesh.topology import edge_graph, tidy
+from fieldconv.geometry.mesh.triangles import least_angle, vertex_areas
 
 
 def euler(mesh):

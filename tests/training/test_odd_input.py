@@ -10,7 +10,7 @@ import pytest
 
 from fieldconv.cli import main
 from fieldconv.geometry import Mesh
-from fieldconv.geometry.mesh.oddities import oddities
+from fieldconv.geometry.mesh.check import oddities
 from fieldconv.training import predict
 from fieldconv.training.fit import adopt
 from tests.training.blobs import blob, blobs, tiny_network

@@ -14,6 +14,7 @@ import numpy as np
 from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._io import atomic_path, read_text
 from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.topology import FaceEdges
 from fieldconv.labels.errors import DatasetError
 
 EXACT = 2**53  # beyond, floating-point numbers are no longer all whole numbers
@@ -268,10 +269,13 @@ def edges_in_file_order(faces: Ints) -> Ints:
     >>> edges_in_file_order(np.array([[0, 1, 2], [2, 1, 3]])).tolist()
     [[0, 1], [1, 2], [0, 2], [1, 3], [2, 3]]
     """
-    sides = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-    edges, first = np.unique(sides, axis=0, return_index=True)
-    ordered: Ints = edges[np.argsort(first)]
-    return ordered
+    edges = FaceEdges(faces, int(faces.max(initial=0)) + 1)
+    return edges.unique[_file_order(edges)]
+
+
+def _file_order(edges: FaceEdges) -> Ints:
+    """(E,) edges in the order in which the faces first name them."""
+    return np.argsort(edges.order[edges.begins])
 
 
 def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
@@ -304,27 +308,18 @@ def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
         return labels
     if len(labels) == len(mesh.faces):
         return _vote(mesh.faces, labels, mesh.face_areas, count)
-    edges = edges_in_file_order(mesh.faces)
-    if len(labels) == len(edges):
-        return _vote(edges, labels, _edge_areas(mesh, edges), count)
+    edges = FaceEdges(mesh.faces, count)
+    if len(labels) == len(edges.unique):
+        order = _file_order(edges)
+        areas = np.bincount(edges.edge_of, np.repeat(mesh.face_areas / 3, 3)).astype(np.float64, copy=False)
+        return _vote(edges.unique[order], labels, areas[order], count)
     raise DatasetError(
         source,
         [
             f"has {len(labels)} labels; expected {count} (one per vertex of {mesh.name or 'the mesh'}), "
-            f"{len(mesh.faces)} (per face) or {len(edges)} (per edge)"
+            f"{len(mesh.faces)} (per face) or {len(edges.unique)} (per edge)"
         ],
     )
-
-
-def _edge_areas(mesh: Mesh, edges: Ints) -> Floats:
-    """(E,) a third of the area of the faces on both sides."""
-    count = len(mesh.vertices)
-    sides = np.sort(mesh.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-    key, side_key = edges @ [count, 1], sides @ [count, 1]
-    order = np.argsort(key)
-    row = order[np.searchsorted(key, side_key, sorter=order)]
-    areas = np.bincount(row, np.repeat(mesh.face_areas / 3, 3), minlength=len(edges))
-    return np.asarray(areas, dtype=np.float64)
 
 
 def _vote(cells: Ints, labels: Ints, weights: Floats, num_vertices: int) -> Ints:

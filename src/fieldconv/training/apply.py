@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from fieldconv._checked import check_count
 from fieldconv._io import write_array, write_csv
+from fieldconv.geometry.mesh.check import oddities
 from fieldconv.geometry.mesh.mesh import Mesh, Repair
 from fieldconv.geometry.mesh.numbering import by_position
-from fieldconv.geometry.mesh.oddities import oddities
 from fieldconv.geometry.shapefile import load_shape
 from fieldconv.geometry.spectral.map_refinement import refined_both
 from fieldconv.networks.protocol import Network

@@ -21,14 +21,13 @@ from fieldconv.geometry.mesh.halfedge import (
     edge_ratio,
     edge_ratios,
     flip_edges,
-    least_angle,
     make_net,
     net_arrays,
     split_edge,
-    vertex_areas,
     way_to_middle,
     worst,
 )
+from fieldconv.geometry.mesh.triangles import least_angle, vertex_areas
 
 GOOD_ANGLE = 20.0  # degrees; a mesh whose triangles all exceed it is kept at once
 BLUR = 0.2  # normals are means over this share of the edge length, so that creases hardly affect them

@@ -10,7 +10,7 @@ from fieldconv._arrays import Floats, Ints
 from fieldconv.datasets.creatures.skeleton import Skeleton
 from fieldconv.datasets.creatures.solid import bone_distances, make_solid
 from fieldconv.geometry.damage.build_bridge import facing_pairs
-from fieldconv.geometry.mesh.halfedge import vertex_areas
+from fieldconv.geometry.mesh.triangles import vertex_areas
 
 Quaternion = Floats
 

@@ -7,8 +7,8 @@ import scipy
 from scipy.sparse.csgraph import dijkstra
 
 from fieldconv._arrays import Floats, Ints
-from fieldconv.geometry.mesh.halfedge import vertex_areas, vertex_normals
 from fieldconv.geometry.mesh.topology import edge_graph, tidy
+from fieldconv.geometry.mesh.triangles import vertex_areas, vertex_normals
 
 
 def facing_pairs(points: Floats, faces: Ints, some: Ints, reach: float) -> tuple[Ints, Ints, Floats]:

@@ -1,14 +1,20 @@
-"""What is wrong with a mesh: counts, and the indices of all defects."""
+"""What is wrong with a mesh: a full report, and what a prediction says of its input."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fieldconv._arrays import Floats, Ints
-from fieldconv.geometry.mesh.degenerate import degenerate, first_of_equals
-from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
+from fieldconv.geometry.mesh.topology import FaceEdges, number_of_components, repeats_vertex
+from fieldconv.geometry.mesh.triangles import degenerate
+
+if TYPE_CHECKING:
+    from fieldconv.geometry.mesh.mesh import Mesh
+from fieldconv.geometry.mesh.files.common import repeats_row
 from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward
 
 
@@ -130,18 +136,14 @@ def counted(count: int, singular: str, plural: str = "") -> str:
 
 def inspect(vertices: Floats, faces: Ints) -> MeshReport:
     """Return all that `MeshReport` lists; (V, 3) positions may hold NaN, (F, 3) indices are in range."""
-    n_vertices = len(vertices)
     finite = np.isfinite(vertices).all(axis=1)
-    referenced = np.zeros(n_vertices, dtype=bool)
-    referenced[faces] = True
-    _, part = components_of(n_vertices, faces[:, 0], faces[:, 1], faces[:, 0], faces[:, 2])
     repeats = repeats_vertex(faces)
-    edges = FaceEdges(faces[~repeats] if repeats.any() else faces, n_vertices)
+    edges = FaceEdges(faces[~repeats] if repeats.any() else faces, len(vertices))
     inconsistent = edges.unique[edges.disagree]
     return MeshReport(
-        vertices=n_vertices,
+        vertices=len(vertices),
         faces=len(faces),
-        components=int(np.count_nonzero(np.bincount(part[referenced]))),
+        components=number_of_components(len(vertices), faces),
         boundary_loops=edges.boundary_loops(),
         boundary_edges=edges.unique[edges.faces_of == 1],
         non_manifold_edges=edges.unique[edges.faces_of > 2],
@@ -150,8 +152,76 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
         orientable=not len(inconsistent) or bool(DoubleCover.of(edges).orientable.all()),
         inside_out=bool(finite.all()) and not len(inconsistent) and faces_inward(vertices, edges),
         degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
-        duplicate_faces=np.flatnonzero(~first_of_equals(np.sort(faces, axis=1))),
-        duplicate_vertices=np.flatnonzero(~first_of_equals(vertices)),
-        unreferenced_vertices=np.flatnonzero(~referenced),
+        duplicate_faces=np.flatnonzero(repeats_row(np.sort(faces, axis=1))),
+        duplicate_vertices=np.flatnonzero(repeats_row(vertices)),
+        unreferenced_vertices=_unreferenced(len(vertices), faces),
         nan_vertices=np.flatnonzero(~finite),
+    )
+
+
+def _unreferenced(count: int, faces: Ints) -> Ints:
+    unreferenced = np.ones(count, dtype=bool)
+    unreferenced[faces] = False
+    return np.flatnonzero(unreferenced)
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """What a network cannot see of a mesh, and what was repaired. ``str`` of it is a sentence, or empty.
+
+    Attributes
+    ----------
+    vertices, faces : int
+        Size of the mesh.
+    without_position : int
+        Vertices with a coordinate that is NaN or infinite.
+    without_face : int
+        Vertices that are part of no face.
+    components : int
+        Parts of the mesh that share no vertex.
+    repairs : tuple of str
+        What was repaired before the mesh could be used, in words.
+    """
+
+    vertices: int
+    faces: int
+    without_position: int
+    without_face: int
+    components: int
+    repairs: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values that JSON can hold."""
+        return {**asdict(self), "repairs": list(self.repairs), "repaired": bool(self.repairs)}
+
+    def __str__(self) -> str:
+        found = []
+        if self.without_position:
+            found.append(f"{counted(self.without_position, 'vertex', 'vertices')} without a position")
+        if self.without_face:
+            found.append(f"{counted(self.without_face, 'vertex', 'vertices')} on no face")
+        if self.components != 1:
+            found.append(counted(self.components, "component"))
+        if self.repairs:
+            found.append(f"repaired: {', '.join(self.repairs)}")
+        return "; ".join(found)
+
+
+def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:
+    """Return what is odd about a mesh; ``repairs`` says what was repaired before.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry import Mesh
+    >>> str(oddities(Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 9]], [[0, 1, 2]])))
+    '1 vertex on no face'
+    """
+    count = len(mesh.vertices)
+    return Oddities(
+        vertices=count,
+        faces=len(mesh.faces),
+        without_position=int((~np.isfinite(mesh.vertices).all(axis=1)).sum()),
+        without_face=len(_unreferenced(count, mesh.faces)),
+        components=number_of_components(count, mesh.faces),
+        repairs=tuple(repairs),
     )

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.mesh.topology import capped
+from fieldconv.geometry.mesh.topology import FaceEdges, capped
+from fieldconv.geometry.mesh.triangles import vertex_normals
 
 INSIDE, RIM, APEX = 0, 1, 2  # kinds of vertices
 
@@ -60,10 +61,9 @@ def make_net(points: Floats, normals: Floats, faces: Ints, room: int) -> Net:
     kind[rim[:, 1]] = RIM
     kind[given:] = APEX
     start = faces.ravel()
-    end = np.roll(faces, -1, axis=1).ravel()
-    order = np.argsort(np.minimum(start, end) * count + np.maximum(start, end), kind="stable").reshape(-1, 2)
+    one, other = FaceEdges(faces, count).order.reshape(-1, 2).T
     twin = np.empty(len(start), np.int64)
-    twin[order[:, 0]], twin[order[:, 1]] = order[:, 1], order[:, 0]
+    twin[one], twin[other] = other, one
     edge = np.full(count, -1, np.int64)
     edge[start] = np.arange(len(start))
     used = np.array([count, len(faces)])
@@ -95,9 +95,15 @@ def net_arrays(net: Net) -> tuple[Floats, Ints]:
 
 
 @kernel
+def _in_cone(net: Net, i: int, j: int, k: int) -> bool:
+    """Whether one of three vertices is an apex."""
+    return bool(net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX)
+
+
+@kernel
 def _quality(net: Net, i: int, j: int, k: int) -> float:
     """Sine of the least angle of a triangle; negative where it faces away from the surface; 1 for cones."""
-    if net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX:
+    if _in_cone(net, i, j, k):
         return 1.0
     p, q, r = net.point[i], net.point[j], net.point[k]
     ux, uy, uz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
@@ -146,6 +152,30 @@ def edge_ratios(net: Net) -> tuple[Ints, Floats]:
 
 
 @kernel
+def _valence(net: Net, v: int) -> int:
+    """Number of triangles around a vertex."""
+    count = 0
+    e = net.edge[v]
+    while True:
+        count += 1
+        e = net.twin[previous_half(e)]
+        if e == net.edge[v]:
+            return count
+
+
+@kernel
+def _joined(net: Net, a: int, b: int) -> bool:
+    """Whether an edge joins two vertices."""
+    e = net.edge[b]
+    while True:
+        if net.start[net.twin[e]] == a:
+            return True
+        e = net.twin[previous_half(e)]
+        if e == net.edge[b]:
+            return False
+
+
+@kernel
 def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) -> bool:
     """Return whether vertex a = start of ``h`` may be pulled onto the end b.
 
@@ -166,31 +196,14 @@ def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) ->
     while True:
         neighbour = start[twin[g]]
         if neighbour != b:
-            e = net.edge[b]
-            while True:
-                if start[twin[e]] == neighbour:
-                    shared += 1
-                    break
-                e = twin[previous_half(e)]
-                if e == net.edge[b]:
-                    break
+            shared += _joined(net, neighbour, b)
             if kind[neighbour] != APEX and edge_ratio(net, neighbour, b) > longest:
                 return False
         g = twin[previous_half(g)]
         if g == h:
             break
-    if shared != 2:
+    if shared != 2 or _valence(net, c) <= fewest or _valence(net, d) <= fewest:
         return False
-    for apex in (c, d):
-        valence = 0
-        e = net.edge[apex]
-        while True:
-            valence += 1
-            e = twin[previous_half(e)]
-            if e == net.edge[apex]:
-                break
-        if valence <= fewest:
-            return False
     if edge_ratio(net, a, b) < 1e-6:
         return True  # both are at one place already: no triangle changes
     before, after = 1.0, 1.0
@@ -254,7 +267,7 @@ def collapse_slivers(net: Net, goal: float) -> int:
         if net.start[h] < 0:
             continue
         i, j, k = net.start[h], net.start[next_half(h)], net.start[previous_half(h)]
-        if net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX:
+        if _in_cone(net, i, j, k):
             continue
         if _quality(net, i, j, k) > goal or edge_ratio(net, i, j) > min(
             edge_ratio(net, j, k), edge_ratio(net, k, i)
@@ -321,23 +334,7 @@ def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
                 continue
             if min(_quality(net, a, d, c), _quality(net, d, b, c)) <= now + 1e-6:
                 continue
-            allowed = True
-            for end in (a, b):
-                valence = 0
-                e = net.edge[end]
-                while True:
-                    valence += 1
-                    e = twin[previous_half(e)]
-                    if e == net.edge[end]:
-                        break
-                allowed &= valence > 4
-            e = net.edge[c]
-            while True:
-                allowed &= start[twin[e]] != d
-                e = twin[previous_half(e)]
-                if e == net.edge[c]:
-                    break
-            if not allowed:
+            if _valence(net, a) <= 4 or _valence(net, b) <= 4 or _joined(net, d, c):
                 continue
             f0, f1 = h // 3, t // 3
             bc, ca = twin[next_half(h)], twin[previous_half(h)]
@@ -387,30 +384,6 @@ def way_to_middle(net: Net, v: int) -> tuple[float, float, float]:
     mx, my, mz = mx / total, my / total, mz / total
     off = mx * normal[0] + my * normal[1] + mz * normal[2]
     return mx - off * normal[0], my - off * normal[1], mz - off * normal[2]
-
-
-def vertex_areas(points: Floats, faces: Ints) -> Floats:
-    """Return a third of the area of the triangles about each vertex."""
-    p, q, r = points[faces.T]
-    area = np.linalg.norm(np.cross(q - p, r - p), axis=1) / 6
-    return np.bincount(faces.ravel(), np.repeat(area, 3), len(points)).astype(float)
-
-
-def least_angle(points: Floats, faces: Ints) -> float:
-    """Return the smallest angle of all triangles, in degrees."""
-    p, q, r = points[faces.T]
-    edges = np.stack([q - p, r - q, p - r])
-    edges /= np.linalg.norm(edges, axis=2, keepdims=True) + 1e-300
-    cosine = -(edges * np.roll(edges, 1, axis=0)).sum(axis=2)
-    return float(np.degrees(np.arccos(np.clip(cosine.max(), -1, 1))))
-
-
-def vertex_normals(points: Floats, faces: Ints) -> Floats:
-    """Return the unit normals, triangles counting by their area."""
-    p, q, r = points[faces.T]
-    per_face = np.repeat(np.cross(q - p, r - p), 3, axis=0)
-    normal = np.stack([np.bincount(faces.ravel(), axis, len(points)) for axis in per_face.T], axis=1)
-    return np.asarray(normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300))
 
 
 def flip_slivers(points: Floats, faces: Ints) -> Ints:

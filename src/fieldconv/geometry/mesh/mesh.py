@@ -16,15 +16,14 @@ from fieldconv._arrays import Array, Bytes, Floats, Ints
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh import files as meshfiles
 from fieldconv.geometry.mesh.check import MeshReport, inspect
-from fieldconv.geometry.mesh.degenerate import all_degenerate, cross
 from fieldconv.geometry.mesh.files.common import MeshError, colours, fan
 from fieldconv.geometry.mesh.repair import mend
+from fieldconv.geometry.mesh.triangles import all_degenerate, doubled_normals, sum_at_vertices, summed_normals
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
 
 __all__ = ["Mesh", "MeshError", "MeshReport", "Repair"]
-
 
 # Outside these sizes, squares of squares of lengths overflow or vanish.
 _SMALLEST, _LARGEST = 1e-60, 1e60
@@ -297,22 +296,16 @@ class Mesh:
         return self.name or "mesh"
 
     @cached_property
-    def _doubled_normals(self) -> Floats:
-        """(F, 3) face normals as long as twice the face's area."""
-        self.validate()
-        a, b, c = self.vertices[self.faces].transpose(1, 0, 2)
-        return cross(b - a, c - a)
-
-    @cached_property
     def face_areas(self) -> Floats:
         """(F,) area of each face."""
-        areas: Floats = 0.5 * np.linalg.norm(self._doubled_normals, axis=1)
+        self.validate()
+        areas: Floats = 0.5 * np.linalg.norm(doubled_normals(self.vertices, self.faces), axis=1)
         return areas
 
     @cached_property
     def vertex_areas(self) -> Floats:
         """(V,) one third of the area of the faces around each vertex; 0 for unreferenced ones."""
-        return self._sum_at_vertices(self.face_areas / 3)
+        return sum_at_vertices(len(self.vertices), self.faces, self.face_areas / 3)
 
     @property
     def area(self) -> float:
@@ -325,14 +318,11 @@ class Mesh:
 
         Where there is no face, or they cancel, it is (0, 0, 1).
         """
-        normals = np.stack([self._sum_at_vertices(axis) for axis in self._doubled_normals.T], axis=1)
+        self.validate()
+        normals = summed_normals(self.vertices, self.faces)
         length = np.linalg.norm(normals, axis=1, keepdims=True)
         unit: Floats = np.where(length > 0, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
         return unit
-
-    def _sum_at_vertices(self, per_face: Floats) -> Floats:
-        weights = np.repeat(per_face, 3)
-        return np.bincount(self.faces.ravel(), weights, len(self.vertices)).astype(np.float64, copy=False)
 
     def normalised(self) -> Mesh:
         """Return the same mesh with unit area and its area-weighted centroid at the origin."""

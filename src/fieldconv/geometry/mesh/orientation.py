@@ -9,8 +9,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from fieldconv._arrays import Bools, Floats, Ints
-from fieldconv.geometry.mesh.degenerate import AT_ONCE, cross
-from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
+from fieldconv.geometry.mesh.topology import FaceEdges, components_of, repeats_vertex
+from fieldconv.geometry.mesh.triangles import BLOCK, cross
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,8 @@ def faces_inward(vertices: Floats, edges: FaceEdges) -> bool:
     points = vertices / max(np.abs(vertices[share > 0]).max(), 1e-300)
     points -= share[share > 0] @ points[share > 0]
     volume = size = 0.0
-    for begin in range(0, len(edges.faces), AT_ONCE):
-        a, b, c = points[edges.faces[begin : begin + AT_ONCE].T]
+    for begin in range(0, len(edges.faces), BLOCK):
+        a, b, c = points[edges.faces[begin : begin + BLOCK].T]
         volumes = (a * cross(b, c)).sum(axis=1)
         volume, size = volume + volumes.sum(), size + np.abs(volumes).sum()
     return bool(volume < -1e-9 * size)
@@ -129,8 +129,8 @@ def _inward_volumes(vertices: Floats, faces: Ints, turn: Bools, part: Ints) -> B
     origin = np.zeros((count, 3))
     origin[part] = vertices[faces[:, 0]]  # any point will do; one nearby is exact enough
     volume, size = np.zeros(count), np.zeros(count)
-    for begin in range(0, len(faces), AT_ONCE):
-        block = slice(begin, begin + AT_ONCE)
+    for begin in range(0, len(faces), BLOCK):
+        block = slice(begin, begin + BLOCK)
         a, b, c = (vertices[corner] - origin[part[block]] for corner in faces[block].T)
         signed = np.where(turn[block], -1.0, 1.0) * (a * cross(b, c)).sum(axis=1)
         volume += np.bincount(part[block], signed, count)

@@ -9,10 +9,10 @@ import numpy as np
 
 from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.check import counted
-from fieldconv.geometry.mesh.degenerate import degenerate, first_of_equals, scaled_sides
-from fieldconv.geometry.mesh.face_edges import FaceEdges, components_of, repeats_vertex
-from fieldconv.geometry.mesh.files.common import first_equal
+from fieldconv.geometry.mesh.files.common import first_equal, repeats_row
 from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward, fewest_to_turn
+from fieldconv.geometry.mesh.topology import FaceEdges, components_of, repeats_vertex
+from fieldconv.geometry.mesh.triangles import degenerate, scaled_sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
         done["dropped {}|degenerate face"] += keep(~degenerate(vertices, faces))
         pairs = keep(~_folded(faces, n_vertices)) // 2
         done["dropped {} folded onto each other|pair of faces|pairs of faces"] += pairs
-        done["dropped {}|duplicate face"] += keep(first_of_equals(np.sort(faces, axis=1)))
+        done["dropped {}|duplicate face"] += keep(~repeats_row(np.sort(faces, axis=1)))
         if done.total() == before:
             break
 
@@ -127,14 +127,13 @@ def _flip_flat_faces(vertices: Floats, faces: Ints) -> tuple[Ints, int]:
             break
         row = np.flatnonzero(~repeats_vertex(faces))
         edges = FaceEdges(faces[row], len(vertices))
-        begins = np.cumsum(edges.faces_of) - edges.faces_of
         touched: set[int] = set()
         longest_sides = np.linalg.norm(scaled_sides(vertices, faces[flat]), axis=2).argmax(axis=1)
         for place, longest in zip(np.searchsorted(row, flat), longest_sides, strict=True):
             edge = edges.edge_of[3 * place + longest]
             if edges.faces_of[edge] != 2 or edges.disagree[edge]:
                 continue
-            pair = edges.order[begins[edge] : begins[edge] + 2]
+            pair = edges.order[edges.begins[edge] : edges.begins[edge] + 2]
             other = int(pair[0] if pair[1] == 3 * place + longest else pair[1])
             f, g = int(row[place]), int(row[other // 3])
             if f in touched or g in touched:

@@ -1,4 +1,4 @@
-"""Connectivity of triangle meshes: edges, components, pinched vertices, rims of holes."""
+"""Connectivity of triangle meshes: shared edges, components, fans of faces around vertices, rims of holes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,119 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from fieldconv._arrays import Floats, Ints
+from fieldconv._arrays import Bools, Floats, Ints
+
+
+class FaceEdges:
+    """Edges of triangles, and the faces that share them.
+
+    Half-edge 3f + i of face f runs from its corner i to corner i + 1. Fans and loops are those of faces that
+    name three different vertices each.
+
+    Attributes
+    ----------
+    unique : (E, 2) int64
+        Each edge once, the smaller vertex first, in lexicographic order.
+    faces_of : (E,) int64
+        Number of faces of each edge.
+    edge_of : (3F,) int32
+        Edge of each half-edge.
+    order : (3F,) int32
+        Half-edges, edge by edge, ascending for each.
+    left, right : (n,) int32
+        Half-edges of one edge that follow each other in ``order``.
+    forward : (3F,) bool
+        Whether a half-edge runs from its smaller to its larger vertex.
+    disagree : (E,) bool
+        Whether the two faces of an edge are oriented differently.
+    """
+
+    def __init__(self, faces: Ints, n_vertices: int) -> None:
+        self.faces, self.n_vertices = faces, n_vertices
+        start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
+        self.forward = start < end
+        key = np.minimum(start, end)
+        key *= n_vertices
+        key += np.maximum(start, end, out=end)
+        small = np.int32 if len(key) < 2**31 else np.int64  # half the memory
+        self.order: Ints = np.argsort(key, kind="stable").astype(small)
+        ordered = key[self.order]
+        linked = ordered[1:] == ordered[:-1]
+        self.left, self.right = self.order[:-1][linked], self.order[1:][linked]
+        self.begins = np.flatnonzero(np.r_[np.ones(min(len(key), 1), dtype=bool), ~linked])
+        unique = ordered[self.begins]
+        self.faces_of: Ints = np.diff(self.begins, append=len(key))
+        self.edge_of = np.empty(len(key), small)
+        self.edge_of[self.order] = np.repeat(np.arange(len(unique), dtype=small), self.faces_of)
+        self.unique: Ints = np.stack([unique // n_vertices, unique % n_vertices], axis=1).reshape(-1, 2)
+        forward_count = np.bincount(self.edge_of, self.forward, minlength=len(unique))
+        self.disagree = (self.faces_of == 2) & (forward_count != 1)
+        self._fan: Ints | None = None
+
+    def fans(self) -> Ints:
+        """(3F,) number of the fan each corner belongs to: faces around a vertex joined by edges."""
+        if self._fan is None:
+            here = np.arange(len(self.edge_of), dtype=self.order.dtype)
+            after = next_corners(here)
+            # The corner of each half-edge at the edge's smaller and at its larger vertex.
+            low, high = np.where(self.forward, here, after), np.where(self.forward, after, here)
+            left, right = self.left, self.right
+            _, self._fan = components_of(len(here), low[left], low[right], high[left], high[right])
+        return self._fan
+
+    def vertices_of_several_fans(self) -> Ints:
+        fans = self.fans()
+        vertex = np.empty(fans.max(initial=-1) + 1, np.int64)
+        vertex[fans] = self.faces.reshape(-1)
+        count = np.bincount(vertex, minlength=self.n_vertices)
+        return np.flatnonzero(count > 1)
+
+    def boundary_loops(self) -> int:
+        """Connected curves of boundary edges; curves that meet in one vertex but different fans are two."""
+        boundary = np.flatnonzero(self.faces_of[self.edge_of] == 1)
+        if not len(boundary):
+            return 0
+        _, ends = np.unique(
+            self.fans()[np.concatenate([boundary, next_corners(boundary)])], return_inverse=True
+        )
+        start, end = ends[: len(boundary)], ends[len(boundary) :]
+        return components_of(int(ends.max()) + 1, start, end)[0]
+
+
+def next_corners(corners: Ints) -> Ints:
+    """Return the corner that follows each corner 3f + i in its face."""
+    return corners - corners % 3 + (corners + 1) % 3
+
+
+def repeats_vertex(faces: Ints) -> Bools:
+    """(F,) whether a face names a vertex twice."""
+    a, b, c = faces.T
+    return np.asarray((a == b) | (b == c) | (c == a))
+
+
+def components_of(size: int, *links: Ints) -> tuple[int, Ints]:
+    """Connected components of a graph given as pairs of arrays of linked nodes."""
+    small = np.int32 if size < 2**31 else np.int64  # half the memory
+    rows, columns = (np.concatenate(ends, dtype=small) for ends in (links[0::2], links[1::2]))
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
+    count, label = connected_components(graph, directed=False)
+    return int(count), label.astype(np.int64)
+
+
+def components(count: int, faces: Ints) -> Ints:
+    """Return for each vertex the number of its component.
+
+    Examples
+    --------
+    >>> components(7, np.array([[0, 1, 2], [4, 5, 6]])).tolist()
+    [0, 0, 0, 1, 2, 2, 2]
+    """
+    return components_of(count, faces[:, 0], faces[:, 1], faces[:, 0], faces[:, 2])[1]
+
+
+def number_of_components(count: int, faces: Ints) -> int:
+    """Return how many parts share no vertex; vertices without a face do not count."""
+    return len(np.unique(components(count, faces)[faces[:, 0]]))
 
 
 def edge_graph(points: Floats, faces: Ints) -> csr_array:
@@ -17,10 +129,9 @@ def edge_graph(points: Floats, faces: Ints) -> csr_array:
     >>> edge_graph(np.eye(3), np.array([[0, 1, 2]])).toarray().round(3).tolist()
     [[0.0, 1.414, 1.414], [1.414, 0.0, 1.414], [1.414, 1.414, 0.0]]
     """
-    ends = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
-    i, j = np.unique(ends, axis=0).astype(np.int32).T  # the only integers that old versions of dijkstra take
-    length = np.linalg.norm(points[i] - points[j], axis=1)
     count = len(points)
+    i, j = FaceEdges(faces, count).unique.astype(np.int32).T  # all that old versions of dijkstra take
+    length = np.linalg.norm(points[i] - points[j], axis=1)
     return coo_array((np.tile(length, 2), (np.append(i, j), np.append(j, i))), (count, count)).tocsr()
 
 
@@ -41,7 +152,7 @@ def neighbour_means(count: int, faces: Ints) -> csr_array:
 
 
 def tidy(count: int, faces: Ints) -> tuple[Ints, Ints]:
-    """Return the vertices kept and the renumbered faces of the largest component, pinched vertices gone.
+    """Return the vertices kept and the renumbered faces of the largest component without pinched vertices.
 
     Examples
     --------
@@ -50,9 +161,8 @@ def tidy(count: int, faces: Ints) -> tuple[Ints, Ints]:
     ([3, 4, 5, 6], [[1, 2, 3], [1, 3, 0]])
     """
     faces = without_pinches(count, faces)
-    component = components(count, faces)
-    largest = np.bincount(component[faces[:, 0]]).argmax()
-    return renumbered(faces[component[faces[:, 0]] == largest])
+    component = components(count, faces)[faces[:, 0]]
+    return renumbered(faces[component == np.bincount(component).argmax()])
 
 
 def renumbered(faces: Ints) -> tuple[Ints, Ints]:
@@ -67,18 +177,6 @@ def renumbered(faces: Ints) -> tuple[Ints, Ints]:
     return keep, np.searchsorted(keep, faces)
 
 
-def components(count: int, faces: Ints) -> Ints:
-    """Return for each vertex the number of its component.
-
-    Examples
-    --------
-    >>> components(7, np.array([[0, 1, 2], [4, 5, 6]])).tolist()
-    [0, 0, 0, 1, 2, 2, 2]
-    """
-    graph = coo_array((np.ones(faces.size), (faces.ravel(), np.roll(faces, 1, 1).ravel())), (count, count))
-    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
-
-
 def without_pinches(count: int, faces: Ints) -> Ints:
     """Return the faces without those by which a vertex has more than one fan: the largest fan stays.
 
@@ -89,22 +187,15 @@ def without_pinches(count: int, faces: Ints) -> Ints:
     [[0, 1, 2], [0, 2, 3]]
     """
     while True:
-        # Corners of one vertex that are connected through edges form one fan.
-        corner = np.arange(3 * len(faces)).reshape(-1, 3)
-        start, end = faces, np.roll(faces, -1, axis=1)
-        key = np.minimum(start, end) * count + np.maximum(start, end)
-        order = np.argsort(key.ravel(), kind="stable")
-        same = key.ravel()[order][1:] == key.ravel()[order][:-1]
-        one, two = order[:-1][same], order[1:][same]
-        follow = np.roll(corner, -1, axis=1).ravel()
-        links = np.concatenate([np.stack([one, follow[two]]), np.stack([follow[one], two])], axis=1)
-        n = corner.size
-        fan = connected_components(coo_array((np.ones(links.shape[1]), links), (n, n)), directed=False)[1]
+        # Neighbours run along an edge in opposite directions: where one begins, the other ends.
+        edges = FaceEdges(faces, count)
+        left, right, corners = edges.left, edges.right, faces.size
+        _, fan = components_of(corners, left, next_corners(right), next_corners(left), right)
         vertex = faces.ravel()
-        sizes = np.bincount(fan)
+        rank = np.bincount(fan)[fan] * (corners + 1) + fan  # by size, then by number
         best = np.zeros(count, np.int64)
-        np.maximum.at(best, vertex, sizes[fan] * (n + 1) + fan)
-        bad = (best[vertex] != sizes[fan] * (n + 1) + fan).reshape(-1, 3).any(axis=1)
+        np.maximum.at(best, vertex, rank)
+        bad = (best[vertex] != rank).reshape(-1, 3).any(axis=1)
         if not bad.any():
             return faces
         faces = faces[~bad]
@@ -121,8 +212,7 @@ def manifold_part(count: int, faces: Ints) -> Ints:
     >>> manifold_part(5, np.array([[0, 1, 2], [1, 0, 3], [0, 1, 4]])).tolist()
     [[0, 1, 2], [1, 0, 3]]
     """
-    a, b, c = faces.T
-    faces = faces[(a != b) & (b != c) & (c != a)]
+    faces = faces[~repeats_vertex(faces)]
     while len(faces):
         key = (faces * count + np.roll(faces, -1, axis=1)).ravel()
         first = np.zeros(len(key), bool)
@@ -146,10 +236,7 @@ def rims(count: int, faces: Ints) -> tuple[Ints, Ints]:
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     alone = ~np.isin(start * count + end, end * count + start)
     edges = np.stack([start[alone], end[alone]], axis=1)
-    if not len(edges):
-        return edges, np.zeros(0, np.int64)
-    graph = coo_array((np.ones(len(edges)), tuple(edges.T)), (count, count))
-    label = connected_components(graph, directed=False)[1][edges[:, 0]]
+    label = components_of(count, *edges.T)[1][edges[:, 0]]
     return edges, np.unique(label, return_inverse=True)[1].astype(np.int64)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._io import write_array, write_csv
+from fieldconv.geometry.mesh.check import Oddities
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.oddities import Oddities
 from fieldconv.tasks.base.vertex_values import Array, Kind, VertexValues, confidence_values
 
 if TYPE_CHECKING:

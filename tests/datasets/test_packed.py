@@ -13,7 +13,6 @@ from safetensors.torch import load_file
 
 from fieldconv.cli import main
 from fieldconv.datasets import DatasetError, PackedDataset, Packer, make_folder, open_dataset
-from fieldconv.datasets import packed as reading
 from fieldconv.surface import ToSurface
 from fieldconv.training import train
 from tests.training.blobs import blobs, tiny_network
@@ -94,21 +93,34 @@ def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert "holds a packed dataset already" in capsys.readouterr().err
 
 
-def test_reading_is_lazy_and_memory_is_bounded(tmp_path: Path, monkeypatch: Any) -> None:
+def test_reading_is_lazy_and_memory_is_bounded(tmp_path: Path) -> None:
     data = blobs(count=6)
     size = max(sum(value.nbytes for value in tensors(surface).values()) for surface in data)
-    read: list[str] = []
-    ordinary = reading.read_place
-    monkeypatch.setattr(reading, "read_place", lambda place: read.append(place.name) or ordinary(place))
-    found = packed(tmp_path, data, memory=2 * 3 * size)  # kernels remember twice as much as a surface has
-    assert not read
+    packer = Packer(tmp_path)
+    packer.add("train", data)
+    packer.finish()
+    file, elsewhere = tmp_path / "train-0000.surfaces", tmp_path / "away"
+
+    def in_memory(found: Any) -> list[bool]:
+        """Whether each surface can be had without the file."""
+        file.rename(elsewhere)
+        there = []
+        for index in range(len(found)):
+            try:
+                there.append(found[index].num_nodes > 0)
+            except DatasetError:
+                there.append(False)
+        elsewhere.rename(file)
+        return there
+
+    # Kernels remember twice as much as a surface has.
+    found = PackedDataset(tmp_path, cache=False, progress=False, memory=2 * 3 * size)
+    assert not any(in_memory(found))
     for _ in range(3):
         for index in range(6):
             found[index]
-    assert len(read) == 2 + 3 * 4  # two stay in memory, four are read each time
-    half = found[::2]
-    half[0]
-    assert len(read) == 2 + 3 * 4  # parts of a dataset share what is in memory
+    assert in_memory(found) == [True, True, False, False, False, False]  # these are read each time
+    assert in_memory(found[::2]) == [True, False, False]  # parts of a dataset share what is in memory
 
 
 def test_other_settings_are_prepared_anew(tmp_path: Path) -> None:

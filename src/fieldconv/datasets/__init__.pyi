@@ -11,7 +11,7 @@ from fieldconv.datasets.make import make_folder as make_folder
 from fieldconv.datasets.matches import Matches as Matches
 from fieldconv.datasets.matches import SurfacePair as SurfacePair
 from fieldconv.datasets.matches import collate as collate
-from fieldconv.datasets.pack import Packer as Packer
 from fieldconv.datasets.packed import PackedDataset as PackedDataset
+from fieldconv.datasets.packed import Packer as Packer
 from fieldconv.datasets.surface_dataset import SurfaceDataset as SurfaceDataset
 from fieldconv.labels.errors import DatasetError as DatasetError

@@ -14,18 +14,20 @@ The sets are ``train`` and ``test``, and copies of ``train`` to learn from as we
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fieldconv._arrays import Ints
-from fieldconv._io import read_text
+from fieldconv._io import atomic_path, read_text, write_text
+from fieldconv._progress import track
 from fieldconv.datasets.copies import damage_version
 from fieldconv.datasets.prepared import Kind
 from fieldconv.datasets.surface_dataset import SurfaceDataset
@@ -33,12 +35,15 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair, Sample
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.splits import check_split
-from fieldconv.surface.cache import read_entry
+from fieldconv.surface.cache import read_entry, write_entry
+from fieldconv.surface.parts import further_row_numbers, parts_of
 from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.surface import Surface, ToSurface
+from fieldconv.surface.surface import Surface, ToSurface, settings_of
 
 INDEX, TEMPLATE, SUFFIX = "packed.json", "template.ply", ".surfaces"
 FORMAT = 1
+Rows = list[list[Any]]
+SIZE = 10**9  # bytes of a file, or little more
 _DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 
@@ -87,21 +92,28 @@ def read_index(folder: str | Path) -> Packed:
         raise _damaged(folder / INDEX, error) from None
 
 
-def _read_set(packed: Packed, name: str) -> tuple[list[list[Any]], list[list[Any]], Callable[..., Place]]:
-    """Rows of items and of pairs, and a function that turns an entry of the index into a `Place`."""
-    path = packed.folder / f"{name}.json"
+def _read_set(packed: Packed, part: str) -> tuple[dict[str, Place], list[Item], list[Pair]]:
+    """Return where the surfaces of a set are, its items and its pairs; copies have surfaces only."""
+    path = packed.folder / f"{part}.json"
     try:
         content = json.loads(read_text(path))
-        items, pairs, files = content["items"], content["pairs"], content["files"]
         # Whatever an index says, nothing beside it is read.
-        paths = [packed.folder / Path(str(file)).name for file in files]
+        paths = [packed.folder / Path(str(file)).name for file in content["files"]]
 
         def place(entry: str, number: int, begin: int, size: int) -> Place:
-            return Place(paths[number], int(begin), int(size), entry)
+            return Place(paths[number], int(begin), int(size), f"{part}/{entry}")
 
-        for row in items:
-            place(str(row[0]), *row[2])
-        return items, pairs, place
+        places, items = {}, []
+        for name, group, surface, *mesh in content["items"]:
+            places[name] = place(f"{name}/surface", *surface)
+            if mesh:
+                read = partial(packed_sample, *place(f"{name}/mesh", *mesh[0]))
+                items.append(Item(str(name), read, str(group)))
+        pairs = []
+        for number, (scene, model, group, entry) in enumerate(content["pairs"]):
+            truth = partial(packed_truth, *place(f"{number}/truth", *entry))
+            pairs.append(Pair(int(scene), int(model), truth, str(group)))
+        return places, items, pairs
     except _DAMAGE as error:
         raise _damaged(path, error) from None
 
@@ -142,15 +154,16 @@ def sample_tensors(sample: Sample) -> dict[str, Tensor]:
         "faces": torch.from_numpy(mesh.faces),
         "name": torch.tensor(list(mesh.name.encode()), dtype=torch.uint8),
     }
-    several = isinstance(target, tuple)
-    values = () if target is None else target if several else (target,)
+    if isinstance(target, tuple):
+        tensors["several"] = torch.ones(1, dtype=torch.bool)
+    elif target is not None:
+        target = (target,)
     try:
-        tensors |= {
-            f"target.{number}": torch.from_numpy(np.array(value)) for number, value in enumerate(values)
-        }
+        for number, value in enumerate(target or ()):
+            tensors[f"target.{number}"] = torch.from_numpy(np.array(value))
     except TypeError:
-        raise ValueError(f"a target of type {type(target).__name__} cannot be packed") from None
-    return tensors | ({"several": torch.ones(1, dtype=torch.bool)} if several else {})
+        raise ValueError(f"a target of type {type(sample.target).__name__} cannot be packed") from None
+    return tensors
 
 
 def packed_sample(path: Path, begin: int, size: int, name: str) -> Sample:
@@ -170,8 +183,7 @@ def packed_sample(path: Path, begin: int, size: int, name: str) -> Sample:
 
 def packed_truth(path: Path, begin: int, size: int, name: str, scene: Sample, model: Sample) -> Ints:
     """Return the ground truth of a pair that was packed there."""
-    truth: Ints = read_place(Place(path, begin, size, name))["truth"].numpy()
-    return truth
+    return np.asarray(read_place(Place(path, begin, size, name))["truth"].numpy(), np.int64)
 
 
 class PackedSurfaces:
@@ -208,10 +220,7 @@ class PackedSurfaces:
         part = f"{self.copied}-{copy_name(kind, seed, strength)}"
         if part not in self.packed.sets:
             return None
-        rows, _, place = _read_set(self.packed, part)
-        return PackedSurfaces(
-            self.packed, {row[0]: place(f"{part}/{row[0]}/surface", *row[2]) for row in rows}
-        )
+        return PackedSurfaces(self.packed, _read_set(self.packed, part)[0])
 
 
 class PackedDataset(SurfaceDataset):
@@ -252,7 +261,11 @@ class PackedDataset(SurfaceDataset):
         items: list[Item] = []
         pairs: list[Pair] = []
         for part in sets:
-            _add(packed, part, places, items, pairs)
+            here, more, listed = _read_set(packed, part)
+            first = len(items)
+            places |= here
+            items += more
+            pairs += [replace(pair, scene=first + pair.scene, model=first + pair.model) for pair in listed]
         if len(places) != len(items):
             raise DatasetError(name, ["several of its meshes have one name; pack it again"])
         template = Path(root) / TEMPLATE
@@ -268,20 +281,137 @@ class PackedDataset(SurfaceDataset):
         super().__init__(collection, stored=PackedSurfaces(packed, places, copied=split), **options)
 
 
-def _add(packed: Packed, part: str, places: dict[str, Place], items: list[Item], pairs: list[Pair]) -> None:
-    """Add what is in a set."""
-    rows, paired, place = _read_set(packed, part)
-    first = len(items)
-    try:
-        for name, group, surface, mesh in rows:
-            places[name] = place(f"{part}/{name}/surface", *surface)
-            read = partial(packed_sample, *place(f"{part}/{name}/mesh", *mesh))
-            items.append(Item(str(name), read, str(group)))
-        for number, (scene, model, group, truth) in enumerate(paired):
-            known = partial(packed_truth, *place(f"{part}/{number}/truth", *truth))
-            pairs.append(Pair(first + scene, first + model, known, str(group)))
-    except _DAMAGE as error:
-        raise _damaged(packed.folder / f"{part}.json", error) from None
+class Packer:
+    """Packs datasets into a folder; it becomes a packed one when `finish` is called.
+
+    Parameters
+    ----------
+    folder : path
+        Must not hold a packed dataset already.
+    size : int
+        Bytes that a file may have; one surface more may be in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fieldconv.datasets import Creatures, open_dataset
+    >>> data = Creatures("segmentation", meshes=2, vertices=250, species=["snake"], cache=False)
+    >>> packer = Packer(tempfile.mkdtemp())
+    >>> packer.add("train", data)
+    >>> packer.finish()
+    >>> packed = open_dataset(packer.folder)
+    >>> len(packed), torch.equal(packed[1].y, data[1].y)
+    (2, True)
+    """
+
+    def __init__(self, folder: str | Path, *, size: int = SIZE) -> None:
+        self.folder, self.size = Path(folder), size
+        if is_packed(folder):
+            raise ValueError(f"{folder} holds a packed dataset already; choose another folder")
+        if size < 1:
+            raise ValueError(f"size is {size}; give a positive number of bytes")
+        self.surfaces = self.bytes = self.files = 0
+        self._sets: list[str] = []
+        self._about: Mapping[str, object] = {}
+
+    def add(self, part: str, data: SurfaceDataset) -> None:
+        """Write the part "train" or "test"; a surface at a time is in memory, besides what the data holds."""
+        self._describe(data)
+        used = data.shapes()
+        place_of = {number: place for place, number in enumerate(used)}
+        with _Files(self.folder, part, self.size) as files:
+            items = []
+            for number in track(used, f"Packing {part}", total=len(used)):
+                item = data.item(number)
+                surface = files.add(f"{part}/{item.name}/surface", _surface_tensors(data, number))
+                mesh = files.add(f"{part}/{item.name}/mesh", sample_tensors(item.read()))
+                items.append([item.name, item.group, surface, mesh])
+            pairs = []
+            for number, pair in enumerate(data.pairs()):
+                truth = pair.truth(data.item(pair.scene).read(), data.item(pair.model).read())
+                entry = files.add(f"{part}/{number}/truth", {"truth": torch.from_numpy(truth)})
+                pairs.append([place_of[pair.scene], place_of[pair.model], pair.group, entry])
+        self._finish_set(part, files, items, pairs)
+
+    def add_copies(self, data: SurfaceDataset, kind: str, seed: int, strength: float) -> None:
+        """Write copies of the part "train", reshaped or damaged, for `SurfaceDataset.reshaped` to find."""
+        if data.pairs():
+            raise ValueError("copies of pairs cannot be packed; they are made when they are needed")
+        part = f"train-{copy_name(kind, seed, strength)}"
+        copies: SurfaceDataset = getattr(data, kind)(seed, strength)
+        with _Files(self.folder, part, self.size) as files:
+            items = []
+            for number in track(copies.shapes(), f"Packing {part}", total=len(copies)):
+                name = copies.item(number).name
+                place = files.add(f"{part}/{name}/surface", _surface_tensors(copies, number))
+                items.append([name, "", place])
+        self._finish_set(part, files, items, [])
+
+    def finish(self) -> None:
+        """Write what the folder holds: from now on it is a packed dataset."""
+        content = {"library": "fieldconv", "format": FORMAT, **self._about, "sets": self._sets}
+        write_text(self.folder / INDEX, json.dumps(content, indent=1))
+
+    def _describe(self, data: SurfaceDataset) -> None:
+        settings = settings_of(data.pre_transform)
+        if settings is None:
+            raise ValueError("only surfaces that a ToSurface prepared can be packed")
+        row_numbers = further_row_numbers(parts_of(settings))
+        about = {
+            "task": data.task,
+            "class_names": list(data.class_names),
+            "settings": settings.to_dict(),
+            **({"row_numbers": row_numbers} if row_numbers else {}),
+        }
+        if self._about and self._about != about:
+            raise ValueError("the parts have other classes or settings; pack them into folders of their own")
+        self._about = about
+        if data.template is not None:
+            data.template.save(self.folder / TEMPLATE)
+
+    def _finish_set(self, part: str, files: _Files, items: Rows, pairs: Rows) -> None:
+        content = {"files": files.names, "items": items, "pairs": pairs}
+        write_text(self.folder / f"{part}.json", json.dumps(content, separators=(",", ":")))
+        self._sets.append(part)
+        self.surfaces += len(items)
+        self.bytes += files.bytes
+        self.files += len(files.names)
+
+
+def _surface_tensors(data: SurfaceDataset, number: int) -> dict[str, Tensor]:
+    """Return the tensors of a shape's surface, with its target."""
+    kept = data.surface(number).to_dict()
+    return {name: value for name, value in kept.items() if isinstance(value, Tensor)}
+
+
+class _Files:
+    """The files of a set, one after the other."""
+
+    def __init__(self, folder: Path, part: str, size: int) -> None:
+        self.folder, self.part, self.size = folder, part, size
+        self.names: list[str] = []
+        self.bytes = 0
+        self._open = ExitStack()
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._open.__exit__(*error)
+
+    def add(self, name: str, tensors: dict[str, Tensor]) -> tuple[int, int, int]:
+        """Write an entry; return the number of its file, where it begins there, and its size."""
+        if self._file is None or self._file.tell() >= self.size:
+            self._open.close()  # whole, and in its place
+            self.names.append(f"{self.part}-{len(self.names):04d}{SUFFIX}")
+            path = self._open.enter_context(atomic_path(self.folder / self.names[-1]))
+            self._file = self._open.enter_context(open(path, "wb"))  # noqa: SIM115
+        content = write_entry(name, tensors)
+        begin = self._file.tell()
+        self._file.write(content)
+        self.bytes += len(content)
+        return len(self.names) - 1, begin, len(content)
 
 
 def copy_name(kind: str, seed: int, strength: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -32,7 +32,6 @@ from fieldconv.tasks import task_named
 PreTransform = Callable[[Mesh], Surface]
 Kind = Literal["reshaped", "damaged"]
 
-WORK = "Preparing meshes"
 MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
 REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
 _VERSION = 4  # raise it when what is kept of targets changes, or how copies are reshaped
@@ -62,11 +61,13 @@ class PreparedShapes:
 
     Parameters
     ----------
-    collection, pre_transform, cache, progress, ball, memory, work
+    collection, pre_transform, cache, progress, ball, memory
         As for `SurfaceDataset`.
     stored : StoredSurfaces, optional
         Where to look for a surface first. If all were prepared as they are wanted, none is read before it is
         needed.
+    work : str
+        What the progress bar says.
 
     Raises
     ------
@@ -82,8 +83,8 @@ class PreparedShapes:
         progress: bool = True,
         ball: float = BALL,
         memory: int = MEMORY,
-        work: str = WORK,
         stored: StoredSurfaces | None = None,
+        work: str = "Preparing meshes",
     ) -> None:
         self.collection = collection
         self.ball = ball
@@ -95,7 +96,6 @@ class PreparedShapes:
         self._progress = progress
         self._room = memory
         self._stored = stored
-        self._all_stored = stored is not None and stored.settings == self.settings
         self._samples: dict[str, Sample] = {}  # a mesh of a pair is needed more than once in what follows
         self._surfaces: list[Surface | None] = [None] * len(collection.items)
         self._prepare_all(work)
@@ -141,33 +141,27 @@ class PreparedShapes:
         stored = None
         if self._stored is not None and not self.paired:
             stored = self._stored.copies(kind, seed, strength)
-        changed = self._reshaped if kind == "reshaped" else self._damaged
+        damaged = kind == "damaged"
+        numbered = enumerate(self.collection.items)
+        if damaged:
+            samples = self.settings.samples if self.settings is not None else None
+            task, version = self.collection.task, damage_version()
+            readers = [
+                partial(read_damaged, item.read, task, seed, number, strength, samples, version)
+                for number, item in numbered
+            ]
+        else:
+            readers = [partial(read_reshaped, item.read, seed, number, strength) for number, item in numbered]
         return self._again(
             elements,
-            changed(seed, strength),
+            [replace(item, read=read) for item, read in zip(self.collection.items, readers, strict=True)],
             self.pre_transform,
-            damaged=kind == "damaged",
+            damaged=damaged,
             # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
             memory=0,
-            work=f"Preparing {kind} copy {seed} of each mesh",
             stored=stored,
+            work=f"Preparing {kind} copy {seed} of each mesh",
         )
-
-    def _reshaped(self, seed: int, strength: float) -> list[Item]:
-        return [
-            replace(item, read=partial(read_reshaped, item.read, seed, number, strength))
-            for number, item in enumerate(self.collection.items)
-        ]
-
-    def _damaged(self, seed: int, strength: float) -> list[Item]:
-        task, version = self.collection.task, damage_version()
-        samples = self.settings.samples if self.settings is not None else None
-        return [
-            replace(
-                item, read=partial(read_damaged, item.read, task, seed, number, strength, samples, version)
-            )
-            for number, item in enumerate(self.collection.items)
-        ]
 
     def _again(
         self,
@@ -176,44 +170,37 @@ class PreparedShapes:
         pre_transform: PreTransform,
         *,
         damaged: bool = False,
-        memory: int = MEMORY,
-        work: str = WORK,
-        stored: StoredSurfaces | None = None,
+        **options: Any,
     ) -> tuple[PreparedShapes, list[int]]:
+        """Return the shapes of some elements, read by other items, and those elements' numbers."""
         used = sorted({part for element in elements for part in self.parts(element)})
         place = {part: number for number, part in enumerate(used)}
-        pairs = [self.collection.pairs[element] for element in elements] if self.paired else []
-        made = PreparedShapes(
+        pairs = tuple(
             replace(
-                self.collection,
-                items=tuple(items[part] for part in used),
-                pairs=tuple(
-                    replace(
-                        pair,
-                        scene=place[pair.scene],
-                        model=place[pair.model],
-                        truth=partial(damaged_truth, pair.truth) if damaged else pair.truth,
-                    )
-                    for pair in pairs
-                ),
-                hint="",
-            ),
+                pair,
+                scene=place[pair.scene],
+                model=place[pair.model],
+                truth=partial(damaged_truth, pair.truth) if damaged else pair.truth,
+            )
+            for pair in (self.collection.pairs[element] for element in elements if self.paired)
+        )
+        other = PreparedShapes(
+            replace(self.collection, items=tuple(items[part] for part in used), pairs=pairs, hint=""),
             pre_transform=pre_transform,
             cache=self._store.folder if self._store is not None else False,
             progress=self._progress,
             ball=self.ball,
-            memory=memory,
-            work=work,
-            stored=stored,
+            **options,
         )
-        return made, list(range(len(pairs))) if self.paired else [place[one] for one in elements]
+        return other, list(range(len(pairs))) if self.paired else [place[one] for one in elements]
 
     # Made once
 
     def _prepare_all(self, what: str) -> None:
         """Prepare every shape; keep in memory what there is room for."""
         collection = self.collection
-        if self._all_stored and collection.items and not collection.problems:
+        all_stored = self._stored is not None and self._stored.settings == self.settings
+        if all_stored and collection.items and not collection.problems:
             return
         known, lock = False, Lock()
 
@@ -251,21 +238,17 @@ class PreparedShapes:
         return True
 
     def _prepare(self, item: Item) -> Surface:
-        surface = self._found(item)
+        surface = None
+        if self._stored is not None and self.settings is not None:
+            surface = self._stored.find(item.name, self.settings)
         if surface is None:
-            surface = self._kept(item)
+            surface = self._load(item)
         if surface is None:
-            surface = self._made(item)
+            surface = self._make(item)
         surface.name = item.name
         return surface
 
-    def _found(self, item: Item) -> Surface | None:
-        """The surface of an item if it was stored as it is wanted."""
-        if self._stored is None or self.settings is None:
-            return None
-        return self._stored.find(item.name, self.settings)
-
-    def _kept(self, item: Item) -> Surface | None:
+    def _load(self, item: Item) -> Surface | None:
         """The surface of an item with its target, if all of it is in the cache."""
         key = self._key(item)
         if self._store is None or key is None or self.settings is None:
@@ -280,7 +263,7 @@ class PreparedShapes:
                 surface[name] = value
         return surface
 
-    def _made(self, item: Item) -> Surface:
+    def _make(self, item: Item) -> Surface:
         """The surface of an item with its target, made anew; what can be kept on disk is."""
         key, sample = self._key(item), self._read(item)
         if self._store is not None and self.settings is not None:

@@ -6,26 +6,27 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from fieldconv._arrays import Array, Bools
 from fieldconv.datasets.matches import BALL, SurfacePair
-from fieldconv.datasets.prepared import MEMORY, WORK, PreparedShapes, PreTransform, StoredSurfaces
+from fieldconv.datasets.prepared import MEMORY, PreparedShapes, PreTransform, StoredSurfaces
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import Surface
+from fieldconv.tasks.base.examples import Example
 
 Transform = Callable[[Surface], Surface]
-Indices = slice | Sequence[int] | Sequence[bool] | Tensor | NDArray[Any]
+Indices = slice | Sequence[int] | Sequence[bool] | Tensor | Array
 Own = TypeVar("Own", bound="SurfaceDataset")
 
 
-class SurfaceDataset(Dataset[Any]):
+class SurfaceDataset(Dataset[Example]):
     """Surfaces with targets, or pairs of surfaces.
 
     Each mesh is read and prepared when the dataset is made: in parallel, with a progress bar, and only the
@@ -56,8 +57,6 @@ class SurfaceDataset(Dataset[Any]):
         For pairs: geodesic radius, at unit area, within which a match counts as right.
     memory : int
         Bytes for surfaces that stay in memory; those on disk beyond are read when they are needed.
-    work : str
-        What the progress bar says.
     stored : StoredSurfaces, optional
         Surfaces that were prepared before, such as those of a packed folder.
 
@@ -87,7 +86,6 @@ class SurfaceDataset(Dataset[Any]):
         progress: bool = True,
         ball: float = BALL,
         memory: int = MEMORY,
-        work: str = WORK,
         stored: StoredSurfaces | None = None,
     ) -> None:
         self.name = collection.name
@@ -101,7 +99,6 @@ class SurfaceDataset(Dataset[Any]):
             progress=progress,
             ball=ball,
             memory=memory,
-            work=work,
             stored=stored,
         )
         self._indices = list(range(len(self._shapes)))
@@ -135,7 +132,7 @@ class SurfaceDataset(Dataset[Any]):
         """Name of the mesh, or of scene and model, of each element."""
         return [" → ".join(self.item(part).name for part in self._shapes.parts(i)) for i in self._indices]
 
-    def holding_out(self: Own, chosen: Callable[[list[str]], NDArray[np.bool_]]) -> tuple[Own, Own]:
+    def holding_out(self: Own, chosen: Callable[[list[str]], Bools]) -> tuple[Own, Own]:
         """Return the elements without any of the chosen shapes, and those of such shapes only.
 
         ``chosen`` takes the names of all shapes and returns which of them are held out.
@@ -174,10 +171,10 @@ class SurfaceDataset(Dataset[Any]):
         return len(self._indices)
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Example: ...
     @overload
     def __getitem__(self: Own, index: Indices) -> Own: ...
-    def __getitem__(self, index: int | Indices) -> Any:
+    def __getitem__(self, index: int | Indices) -> Example | SurfaceDataset:
         if isinstance(index, slice):
             return self._of(self._shapes, self._indices[index])
         chosen = np.asarray(index)
@@ -193,7 +190,7 @@ class SurfaceDataset(Dataset[Any]):
             chosen = np.flatnonzero(chosen)
         return self._of(self._shapes, [self._indices[int(i)] for i in chosen])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Example]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fieldconv.datasets import FAUST, SHREC11, SHREC19, HumanSegmentation, SHREC19Humans, check_folder
-from fieldconv.datasets.folder_dataset import detect_benchmark
+from fieldconv.datasets.folder_dataset import DataFolder
 from handmade import TETRAHEDRON, strip, write_lines, write_mesh
 
 
@@ -313,9 +313,9 @@ def test_humans_report_every_problem(humans):
 
 
 def test_layouts_are_told_apart(shrec11, tmp_path_factory):
-    assert detect_benchmark(shrec11) is SHREC11
-    assert detect_benchmark(tmp_path_factory.mktemp("empty")) is None
-    assert detect_benchmark("nowhere") is None
+    assert DataFolder.recognise(shrec11).benchmark is SHREC11
+    assert DataFolder.recognise(tmp_path_factory.mktemp("empty")).benchmark is None
+    assert DataFolder.recognise("nowhere").benchmark is None
 
 
 def test_the_order_is_that_of_the_names(shrec11):

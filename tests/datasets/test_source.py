@@ -10,6 +10,7 @@ import pytest
 from fieldconv.cli import main
 from fieldconv.datasets import make_folder
 from fieldconv.datasets.benchmarks import BENCHMARKS
+from fieldconv.datasets.folder_dataset import DataFolder
 from fieldconv.datasets.source import DataSource
 
 
@@ -46,3 +47,15 @@ def test_another_folder_is_another_source(tmp_path: Path) -> None:
     assert source.folder is source.folder
     assert source == DataSource(data=str(tmp_path / "one"))
     assert DataSource().folder is None
+
+
+def test_an_own_folder_is_listed_once(tmp_path: Path) -> None:
+    make_folder(tmp_path, "classification", meshes=4, vertices=250, species=["snake"])
+    folder = DataFolder.recognise(tmp_path)
+    train = folder.open("classification", cache=False)
+    mesh = tmp_path / train.names[0]
+    mesh.with_name("later.obj").write_bytes(mesh.read_bytes())
+    again, test = (folder.open("classification", split=split, cache=False) for split in ("train", "test"))
+    assert again.names == train.names
+    assert len(test) == 1
+    assert len(DataFolder.recognise(tmp_path).open("classification", cache=False)) == len(train) + 1

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fieldconv.datasets.benchmarks import benchmark_in
-from fieldconv.datasets.benchmarks.benchmark import Benchmark, Split
-from fieldconv.datasets.packed import PackedDataset, is_packed
+from fieldconv.datasets.benchmarks.benchmark import Benchmark
+from fieldconv.datasets.packed import PackedDataset, is_packed, read_index
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.labels.collection import Collection
 from fieldconv.labels.own_folder import OwnFolder
-from fieldconv.labels.splits import check_split
+from fieldconv.labels.splits import Split
 from fieldconv.tasks import all_tasks, task_named
 
 OWN = "own folder"
@@ -25,36 +25,20 @@ def guess_task(root: str | Path) -> str:
 
 
 def read_folder(
-    root: str | Path,
-    *,
-    task: str | None = None,
-    split: str = "train",
-    test_fraction: float = 0.2,
-    seed: int = 0,
-    index_base: int = 0,
+    root: str | Path | OwnFolder, *, task: str | None = None, split: str = "train", **options: Any
 ) -> Collection:
-    """Read the folder ``root`` as a task lays it out; see `Task.layout` and `OwnFolder`.
+    """Return the meshes and targets of a folder, as a task reads it; parameters as for `FolderDataset`.
 
-    Parameters
-    ----------
-    root : path
-    task : str, optional
-        Guessed from the layout if not given.
-    split : {"train", "test", "all"}
-    test_fraction, seed : float, int
-        How to divide a folder that does not do so itself: this share of each class, drawn by the seed, is
-        the test split.
-    index_base : {0, 1}
-        What the ids in vertex maps count from.
+    Parts of one `OwnFolder` are read from one list of its files.
     """
-    check_split(split)
-    root = Path(root)
+    folder = (root if isinstance(root, OwnFolder) else OwnFolder(Path(root))).part(split, **options)
     if task is not None:
         task_named(task)  # raises if there is none
-    if not root.is_dir():
-        return Collection(f"folder {root}", task or guess_task(root), problems=("no such folder",))
-    folder = OwnFolder(root, split, test_fraction, seed, index_base)
-    collection = task_named(task or guess_task(root)).read_folder(folder)
+    if not folder.root.is_dir():
+        return Collection(
+            f"folder {folder.root}", task or guess_task(folder.root), problems=("no such folder",)
+        )
+    collection = task_named(task or guess_task(folder.root)).read_folder(folder)
     problems = tuple(dict.fromkeys(folder.problems))
     return replace(collection, problems=problems, hint=HINT if problems else "")
 
@@ -64,13 +48,14 @@ class FolderDataset(SurfaceDataset):
 
     Parameters
     ----------
-    root : path
+    root : path or OwnFolder
     task : str, optional
         Guessed from the layout if not given.
     split : {"train", "test", "all"}
         Part of the meshes: by the folders train/ and test/, the lists train.txt and test.txt, or the seed.
     test_fraction, seed : float, int
-        Share of the test split, and what it is drawn by.
+        How to divide a folder that does not do so itself: this share of each class, drawn by the seed, is
+        the test split.
     index_base : {0, 1}
         What the ids in vertex maps count from.
     **options
@@ -84,7 +69,7 @@ class FolderDataset(SurfaceDataset):
 
     def __init__(
         self,
-        root: str | Path,
+        root: str | Path | OwnFolder,
         task: str | None = None,
         *,
         split: Split = "train",
@@ -93,12 +78,8 @@ class FolderDataset(SurfaceDataset):
         index_base: int = 0,
         **options: Any,
     ) -> None:
-        super().__init__(
-            read_folder(
-                root, task=task, split=split, test_fraction=test_fraction, seed=seed, index_base=index_base
-            ),
-            **options,
-        )
+        division = {"test_fraction": test_fraction, "seed": seed, "index_base": index_base}
+        super().__init__(read_folder(root, task=task, split=split, **division), **options)
 
 
 @dataclass(frozen=True)
@@ -112,52 +93,48 @@ class DataFolder:
         Whether `fieldconv pack` wrote it.
     benchmark : type or None
         The benchmark whose layout it has; None if it is packed or your own.
+    own : OwnFolder
+        The folder as one of your own; its files are listed once, however many parts are opened.
     """
 
     root: str | Path
-    packed: bool = False
-    benchmark: type[Benchmark] | None = None
+    packed: bool
+    benchmark: type[Benchmark] | None
+    own: OwnFolder
 
     @classmethod
     def recognise(cls, root: str | Path) -> DataFolder:
         """Look at a folder: each benchmark is asked once whether it is one of its own."""
         packed = is_packed(root)
-        return cls(root, packed, None if packed else benchmark_in(root))
+        return cls(root, packed, None if packed else benchmark_in(root), OwnFolder(Path(root)))
 
-    def check_task(self, task: str | None) -> None:
-        """Raise ValueError if it is a benchmark for another task."""
+    def task_for(self, task: str | None = None) -> str:
+        """Return the task, or else what the folder is for; raise ValueError if a benchmark is for another."""
+        if self.packed:
+            return task or read_index(self.root).task
         known = self.benchmark
-        if known is not None and task not in (None, known.task_name):
+        if known is None:
+            return task or guess_task(self.root)
+        if task not in (None, known.task_name):
             raise ValueError(
                 f"{self.root} is laid out as {known.title}, which is for {known.task_name}, not {task}"
             )
+        return known.task_name
 
     def open(
         self, task: str | None = None, *, split: Split = "train", seed: int = 0, **options: Any
     ) -> SurfaceDataset:
         """Return a part of it; parameters as for `open_dataset`."""
-        self.check_task(task)
+        task = self.task_for(task)
         if self.packed:
             return PackedDataset(self.root, task, split=split, **options)
         if self.benchmark is not None:
             return self.benchmark.open(self.root, split=split, seed=seed, **options)
-        return FolderDataset(self.root, task, split=split, seed=seed, **options)
-
-
-def detect_benchmark(root: str | Path, task: str | None = None) -> type[Benchmark] | None:
-    """Return the benchmark that a folder is, if any; raise ValueError if that is for another task."""
-    found = DataFolder.recognise(root)
-    found.check_task(task)
-    return found.benchmark
+        return FolderDataset(self.own, task, split=split, seed=seed, **options)
 
 
 def open_dataset(
-    root: str | Path,
-    task: str | None = None,
-    *,
-    split: Split = "train",
-    seed: int = 0,
-    **options: Any,
+    root: str | Path, task: str | None = None, *, split: Split = "train", seed: int = 0, **options: Any
 ) -> SurfaceDataset:
     """Return the dataset in a folder, a benchmark's, your own, or a packed one.
 

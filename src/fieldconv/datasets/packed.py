@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair, Sample
 from fieldconv.labels.errors import DatasetError
-from fieldconv.labels.splits import check_split
+from fieldconv.labels.splits import Split, check_split
 from fieldconv.surface.cache import read_entry, write_entry
 from fieldconv.surface.parts import further_row_numbers, parts_of
 from fieldconv.surface.settings import SurfaceSettings
@@ -245,7 +245,7 @@ class PackedDataset(SurfaceDataset):
         root: str | Path,
         task: str | None = None,
         *,
-        split: Literal["train", "test", "all"] = "train",
+        split: Split = "train",
         **options: Any,
     ) -> None:
         check_split(split)

@@ -8,19 +8,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv._checked import check_count, checked
+from fieldconv.labels.splits import Split
 from fieldconv.surface.settings import SurfaceSettings
 
 if TYPE_CHECKING:
     from fieldconv.datasets.folder_dataset import DataFolder
     from fieldconv.datasets.surface_dataset import SurfaceDataset
-
-Part = Literal["train", "test", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +64,7 @@ class DataSource:
         return None if self.data is None else DataFolder.recognise(self.data)
 
     def open(
-        self, task: str, settings: SurfaceSettings, part: Part, *, progress: bool = True
+        self, task: str, settings: SurfaceSettings, part: Split, *, progress: bool = True
     ) -> SurfaceDataset:
         """Return the training or test part, prepared with these settings.
 
@@ -88,7 +87,7 @@ class DataSource:
                 raise ValueError(f"--hold-out {self.hold_out} leaves nothing of {self.data} {purpose}")
         return {"train": kept, "test": held, "all": data}[part]
 
-    def _creatures(self, task: str, part: Part, options: dict[str, Any]) -> SurfaceDataset:
+    def _creatures(self, task: str, part: Split, options: dict[str, Any]) -> SurfaceDataset:
         from fieldconv.datasets.creature_collection import test_share
         from fieldconv.datasets.creature_dataset import Creatures
         from fieldconv.tasks import task_named

@@ -8,7 +8,7 @@ format does. Ids count from 0, −1 means unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,6 +64,8 @@ class OwnFolder:
         What the ids in vertex maps count from.
     problems : list of str
         What is wrong, one sentence each; readers add to it and go on.
+    listed : dict of bool to (entries, problems)
+        What `entries` found, with class folders and without; `part` shares it.
     """
 
     root: Path
@@ -72,12 +74,25 @@ class OwnFolder:
     seed: int = 0
     index_base: int = 0
     problems: list[str] = field(default_factory=list)
+    listed: dict[bool, tuple[list[Entry], list[str]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         check_split(self.split)
 
+    def part(self, split: str, **options: Any) -> OwnFolder:
+        """Return another part of the folder, or one divided otherwise; what is listed is not listed again."""
+        return replace(self, split=split, problems=[], **options)
+
     def entries(self, task: str, *, by_class: bool = False) -> list[Entry]:
         """Return the mesh files; those of class folders only with ``by_class``."""
+        if by_class not in self.listed:
+            lister = replace(self, problems=[])
+            self.listed[by_class] = lister._list(task, by_class), lister.problems
+        entries, problems = self.listed[by_class]
+        self.problems += problems
+        return entries
+
+    def _list(self, task: str, by_class: bool) -> list[Entry]:
         sides = [side for side in SIDES if (self.root / side).is_dir()]
         entries: list[Entry] = []
         for side in sides or [""]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numpy as np
 
-SPLITS = ("train", "test", "all")
+Split = Literal["train", "test", "all"]
+SPLITS: tuple[str, ...] = get_args(Split)
 
 
 def check_split(split: str) -> None:

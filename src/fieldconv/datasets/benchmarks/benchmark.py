@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.labels.collection import Collection, Item
-
-Split = Literal["train", "test", "all"]
+from fieldconv.labels.splits import Split
 
 
 class Published(NamedTuple):

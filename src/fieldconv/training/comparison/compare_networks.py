@@ -10,9 +10,9 @@ from typing import Any
 
 from fieldconv._duration import duration
 from fieldconv._progress import Progress
-from fieldconv.datasets.folder_dataset import detect_benchmark, guess_task
-from fieldconv.datasets.source import Part
+from fieldconv.datasets.folder_dataset import DataFolder
 from fieldconv.datasets.surface_dataset import SurfaceDataset
+from fieldconv.labels.splits import Split
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.groups import Compared, Difference
 from fieldconv.runs.run import EVALUATION, NUMBERS
@@ -110,8 +110,7 @@ def compare(
     if budget is not None and not budget > 0:
         raise ValueError(f"budget is {budget}; give a positive number of minutes")
     if data is not None:
-        benchmark = detect_benchmark(data, task)
-        task = task or (benchmark.task_name if benchmark is not None else guess_task(data))
+        task = DataFolder.recognise(data).task_for(task)
         changes["data"] = str(data)
     if epochs is not None:
         changes["epochs"] = epochs
@@ -199,7 +198,7 @@ def _show_epoch(progress: Progress, before: float, epoch_seconds: float, row: di
     progress.reach(before + row["epoch"] * epoch_seconds)
 
 
-def _opened(settings: RunSettings, part: Part, model: Network | None = None) -> SurfaceDataset:
+def _opened(settings: RunSettings, part: Split, model: Network | None = None) -> SurfaceDataset:
     prepared = settings.network.surface_settings if model is None else model.surface_settings()
     return settings.source.open(settings.task, prepared, part, progress=False)
 

@@ -49,18 +49,10 @@ MIN_VERTICES = 100  # `damaged` makes no mesh coarser than that
 
 @dataclass(frozen=True, eq=False)
 class Damaged:
-    """A damaged mesh.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        With V vertices.
-    origin : (V, V_old) sparse float64
-        Where each vertex lies on the old mesh: weights of old vertices; each row sums to 1.
-    """
+    """A damaged mesh, and where its vertices lie on the old one."""
 
     mesh: Mesh
-    origin: csr_array
+    origin: csr_array  # (V, V_old) weights of old vertices; each row sums to 1
 
     @cached_property
     def nearest(self) -> Ints:
@@ -195,13 +187,11 @@ def missing(
         Whether the stump is closed; by default chosen at random, with even odds.
     """
     graph = edge_graph(mesh.vertices, mesh.faces)
-    start = int(rng.integers(len(mesh.vertices)))
-    tips: list[int] = []
-    near = _distance(graph, start)
-    for _ in range(6):  # tips: each farthest from those before
+    near = np.full(len(mesh.vertices), np.inf)
+    tips = [int(np.argmax(_distance(graph, int(rng.integers(len(near))))))]
+    while len(tips) < 6:  # each is farthest from those before
+        near = np.minimum(near, _distance(graph, tips[-1]))
         tips.append(int(np.argmax(near)))
-        away = _distance(graph, tips[-1])
-        near = np.minimum(near, away) if len(tips) > 1 else away
     away = _distance(graph, tips[rng.integers(len(tips))])
     order = np.argsort(away)
     gone = np.zeros(len(mesh.vertices), bool)

@@ -13,7 +13,7 @@ from fieldconv.geometry.mesh.topology import capped, edge_graph, manifold_part, 
 def closed_copy(mesh: Mesh) -> Mesh:
     """Return the mesh with a cone over every rim; the apexes are its last vertices.
 
-    All faces stay. Where a surface branches, or faces of both sides meet, its edges are not taken for rims.
+    All faces stay. Edges where a surface branches, or where faces of both sides meet, are no rims.
 
     Examples
     --------

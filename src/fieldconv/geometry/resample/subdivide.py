@@ -37,13 +37,6 @@ def subdivision(mesh: Mesh, vertices: int) -> tuple[Mesh, list[tuple[int, Ints]]
     """Return the mesh of `subdivided`, and for each round its first new vertex and the split edges (n, 2).
 
     New vertices are the middles of these edges, whose ends were there before.
-
-    Examples
-    --------
-    >>> edge = Mesh([[0, 0, 0], [4, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    >>> fine, parents = subdivision(edge, 6)
-    >>> fine.vertices[3].tolist(), parents[0][0], parents[0][1].tolist()
-    ([2.0, 0.5, 0.0], 3, [[1, 2], [0, 1]])
     """
     points, faces, count = mesh.vertices, mesh.faces, len(mesh.vertices)
     parents: list[tuple[int, Ints]] = []

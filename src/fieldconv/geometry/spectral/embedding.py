@@ -65,13 +65,6 @@ def nearest_in_triangles(
 
     ``place`` (V, d) are the vertices; ``vertex`` (n,) are the nearest ones, if they are known. Returns the
     triangle (n,), −1 where there is none, barycentric coordinates (n, 3) and the distance (n,).
-
-    Examples
-    --------
-    >>> square, faces = [[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]]
-    >>> triangle, weights, distance = nearest_in_triangles([[0.5, 0.25], [2, 0]], square, faces)
-    >>> triangle.tolist(), weights.round(6).tolist(), distance.round(6).tolist()
-    ([0, 0], [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]], [0.0, 1.0])
     """
     points, place, faces = np.asarray(points, float), np.asarray(place, float), np.asarray(faces)
     vertex = scipy.spatial.cKDTree(place).query(points)[1] if vertex is None else vertex

@@ -18,7 +18,7 @@ import numpy as np
 import fieldconv as fc
 from fieldconv._io import write_json
 from fieldconv.datasets import HumanSegmentation
-from fieldconv.geometry import nearest_samples, refined
+from fieldconv.geometry import nearest_samples, refine_map
 from fieldconv.geometry.damage import damage
 from fieldconv.labels import first_preimage, read_pairs, read_vertex_map
 from fieldconv.tasks import Prediction
@@ -55,7 +55,7 @@ def pair_errors(
     one, two = (bodies.of(name, mesh) for name, mesh in zip(names, meshes, strict=True))
     target = bodies.task.correspond(one, two)
     if refine:
-        target = refined(*meshes, target).target
+        target = refine_map(*meshes, target).target
     known = np.flatnonzero(truth >= 0)
     asked = np.random.default_rng(0).permutation(known)[: bodies.asked]
     # Distances from the true places to where they were mapped: from some vertices to all.
@@ -103,12 +103,12 @@ def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
     if kind == "cut":
         return damage.cut(mesh, rng, 0.1)
     if kind == "noise":
-        return damage.noise(mesh, rng, 0.005)
+        return damage.add_noise(mesh, rng, 0.005)
     if kind == "decimated":
-        return damage.decimated(mesh, 1250)
+        return damage.decimate(mesh, 1250)
     if kind == "fused":
-        return damage.fused(mesh, rng)
-    return damage.undamaged(mesh)
+        return damage.fuse(mesh, rng)
+    return damage.no_damage(mesh)
 
 
 def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.geometry import laplacian
-from fieldconv.geometry.spectral.lanczos import factorised, lowest_eigenpairs
+from fieldconv.geometry.spectral.lanczos import factorise, lowest_eigenpairs
 from fieldconv.geometry.spectral.signatures import by_arpack
 
 SIZES = (1000, 5000, 20_000)
@@ -43,7 +43,7 @@ def main() -> None:
         root = diags(1 / np.sqrt(mass))
         matrix = (root @ stiffness @ root).tocsc()
         with threadpool_limits(1):
-            factors = factorised(matrix, 1.0)
+            factors = factorise(matrix, 1.0)
             solvers = [
                 lambda f=factors, m=matrix: by_arpack(m, f, 1.0, COUNT),
                 lambda f=factors, m=matrix: lowest_eigenpairs(m, f, 1.0, COUNT),

@@ -23,7 +23,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # in a wheel, shapes.py is beside it
 import shapes
 from fieldconv.geometry import Discs, Mesh, geodesic_discs, heat_discs, tangent_frames
-from fieldconv.geometry.geodesic.discs import wrapped
+from fieldconv.geometry.geodesic.discs import wrap_angle
 
 console = Console(width=110)
 
@@ -65,8 +65,8 @@ def sphere_errors(mesh: Mesh, discs: Discs) -> list[str]:
     return [
         f"{radial.mean():.3%}",
         f"{radial.max():.3%}",
-        f"{abs(wrapped(discs.angle[apart] - angle(p, q))).mean():.5f}",
-        f"{abs(wrapped(discs.transport[apart] - turned)).mean():.5f}",
+        f"{abs(wrap_angle(discs.angle[apart] - angle(p, q))).mean():.5f}",
+        f"{abs(wrap_angle(discs.transport[apart] - turned)).mean():.5f}",
     ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv import Mesh
-from fieldconv.geometry.damage import decimated
+from fieldconv.geometry.damage import decimate
 
 Ints = NDArray[np.int64]
 Variant = tuple[Mesh, Ints]
@@ -64,7 +64,7 @@ def flipped(mesh: Mesh, rounds: int, rng: np.random.Generator) -> Variant:
 def remeshed(mesh: Mesh, rng: np.random.Generator) -> Variant:
     """About as many vertices, at other places and joined otherwise: subdivided, then decimated."""
     finer, first = subdivided(mesh, 2 * len(mesh.vertices), rng)
-    coarser = decimated(finer, len(mesh.vertices))
+    coarser = decimate(finer, len(mesh.vertices))
     return coarser.mesh, first[coarser.nearest]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from fieldconv import FCNet, Mesh
 from fieldconv._io import atomic_path
 from fieldconv.datasets import FAUST
-from fieldconv.geometry.damage import Damaged, cut, decimated, fused, holes, noise
+from fieldconv.geometry.damage import Damaged, add_holes, add_noise, cut, decimate, fuse
 from fieldconv.tasks.base.metrics import summarise_errors
 from fieldconv.tasks.correspondence import template_distances
 from fieldconv.training import match
@@ -46,15 +46,15 @@ VARIANTS: dict[str, Callable[[Mesh, np.random.Generator], Variant]] = {
     "remeshed, 5,000": lambda mesh, rng: remeshed(mesh, rng),
     "subdivided unevenly, 7,500": lambda mesh, rng: subdivided(mesh, 7500, rng),
     "subdivided unevenly, 10,000": lambda mesh, rng: subdivided(mesh, 10_000, rng),
-    "decimated, 2,500": lambda mesh, rng: plain(decimated(mesh, 2500)),
-    "decimated, 1,250": lambda mesh, rng: plain(decimated(mesh, 1250)),
-    "noise, 0.1 % of the diagonal": lambda mesh, rng: plain(noise(mesh, rng, 0.001)),
-    "noise, 0.2 %": lambda mesh, rng: plain(noise(mesh, rng, 0.002)),
-    "noise, 0.5 %": lambda mesh, rng: plain(noise(mesh, rng, 0.005)),
-    "noise, 1 %": lambda mesh, rng: plain(noise(mesh, rng, 0.01)),
-    "four holes, each 1 to 3 %": lambda mesh, rng: plain(holes(mesh, rng)),
+    "decimated, 2,500": lambda mesh, rng: plain(decimate(mesh, 2500)),
+    "decimated, 1,250": lambda mesh, rng: plain(decimate(mesh, 1250)),
+    "noise, 0.1 % of the diagonal": lambda mesh, rng: plain(add_noise(mesh, rng, 0.001)),
+    "noise, 0.2 %": lambda mesh, rng: plain(add_noise(mesh, rng, 0.002)),
+    "noise, 0.5 %": lambda mesh, rng: plain(add_noise(mesh, rng, 0.005)),
+    "noise, 1 %": lambda mesh, rng: plain(add_noise(mesh, rng, 0.01)),
+    "four holes, each 1 to 3 %": lambda mesh, rng: plain(add_holes(mesh, rng)),
     "a tenth cut away": lambda mesh, rng: plain(cut(mesh, rng, 0.1)),
-    "touching parts fused, 5,000": lambda mesh, rng: plain(fused(mesh, rng)),
+    "touching parts fused, 5,000": lambda mesh, rng: plain(fuse(mesh, rng)),
 }
 
 

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 import fieldconv as fc
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry import subdivided
+from fieldconv.geometry import subdivide
 from fieldconv.geometry.damage import damage
 from fieldconv.viz import Labels, Panel, render, scalar
 
@@ -23,7 +23,7 @@ def ball() -> fc.Mesh:
     """A sphere of a few hundred vertices."""
     corners = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float)
     faces = [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]]
-    mesh = subdivided(fc.Mesh(corners, faces), 1500).mesh
+    mesh = subdivide(fc.Mesh(corners, faces), 1500).mesh
     return fc.Mesh(mesh.vertices / np.linalg.norm(mesh.vertices, axis=1, keepdims=True), mesh.faces)
 
 

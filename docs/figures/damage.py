@@ -18,28 +18,28 @@ def kinds() -> dict[str, tuple[CreatureSample, Damaged]]:
     octopus = make_creature("octopus", 4, vertices=3000, pose=1.5)
     rng = np.random.default_rng(1)
     one = {
-        "as it is": damage.undamaged(biped.mesh),
-        "holes": damage.holes(biped.mesh, rng, 6),
-        "holes, filled": (holes := damage.holes(biped.mesh, rng, 6)).then(damage.filled(holes.mesh)),
+        "as it is": damage.no_damage(biped.mesh),
+        "holes": damage.add_holes(biped.mesh, rng, 6),
+        "holes, filled": (holes := damage.add_holes(biped.mesh, rng, 6)).then(damage.fill_holes(holes.mesh)),
         "cut": damage.cut(biped.mesh, rng, 0.25),
-        "missing": damage.missing(biped.mesh, np.random.default_rng(5), (0.1, 0.12), closed=False),
-        "noise": damage.noise(biped.mesh, rng, 0.004),
-        "ripples": damage.noise(biped.mesh, rng, 0.006, grain=0.05),
-        "noise, smoothed": (rough := damage.noise(biped.mesh, rng, 0.004)).then(
-            damage.smoothed(rough.mesh, 0.02)
+        "missing": damage.remove_tip(biped.mesh, np.random.default_rng(5), (0.1, 0.12), closed=False),
+        "noise": damage.add_noise(biped.mesh, rng, 0.004),
+        "ripples": damage.add_noise(biped.mesh, rng, 0.006, grain=0.05),
+        "noise, smoothed": (rough := damage.add_noise(biped.mesh, rng, 0.004)).then(
+            damage.smooth(rough.mesh, 0.02)
         ),
-        "remeshed, uneven": damage.remeshed(biped.mesh, rng, uneven=1.2),
-        "remeshed, coarse": damage.remeshed(biped.mesh, rng, 400),
-        "decimated": damage.decimated(biped.mesh, 700),
+        "remeshed, uneven": damage.retriangulate(biped.mesh, rng, uneven=1.2),
+        "remeshed, coarse": damage.retriangulate(biped.mesh, rng, 400),
+        "decimated": damage.decimate(biped.mesh, 700),
     }
     found = {name: (biped, result) for name, result in one.items()}
-    found["nothing fused"] = (octopus, damage.undamaged(octopus.mesh))
-    found["fused"] = (octopus, damage.fused(octopus.mesh, rng, 0.02))
-    found["fused, gap 0.06"] = (octopus, damage.fused(octopus.mesh, rng, 0.06))
-    found["joined"] = (biped, damage.joined(biped.mesh, np.random.default_rng(2), 0.2))
+    found["nothing fused"] = (octopus, damage.no_damage(octopus.mesh))
+    found["fused"] = (octopus, damage.fuse(octopus.mesh, rng, 0.02))
+    found["fused, gap 0.06"] = (octopus, damage.fuse(octopus.mesh, rng, 0.06))
+    found["joined"] = (biped, damage.join(biped.mesh, np.random.default_rng(2), 0.2))
     for seed in range(COLUMNS - 1):
         creature = make_creature("biped", 20 + seed, vertices=3000, difficulty=Difficulty(pose=1.2))
-        found[f"drawn by seed {seed}"] = (creature, damage.damaged(creature.mesh, seed))
+        found[f"drawn by seed {seed}"] = (creature, damage.damage_mesh(creature.mesh, seed))
     return found
 
 

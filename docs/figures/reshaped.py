@@ -6,7 +6,7 @@ from creatures import camera
 from PIL import Image
 
 from fieldconv.datasets.creatures import PARTS, make_creature
-from fieldconv.geometry import reshaped
+from fieldconv.geometry import reshape
 from fieldconv.viz import Labels, Panel, render
 
 SIZE, COPIES = 220, 3
@@ -16,7 +16,7 @@ def main() -> None:
     sheet = Image.new("RGB", (2 * (1 + COPIES) * SIZE, SIZE), "white")
     for place, species in enumerate(("biped", "quadruped")):
         creature = make_creature(species, 1, vertices=2500)
-        meshes = [creature.mesh.normalised(), *(reshaped(creature.mesh, seed) for seed in range(COPIES))]
+        meshes = [creature.mesh.normalised(), *(reshape(creature.mesh, seed) for seed in range(COPIES))]
         for number, mesh in enumerate(meshes):
             panel = Panel(mesh=mesh, colourings=[Labels(name="part", values=creature.labels, names=PARTS)])
             picture = Image.fromarray(render(panel, SIZE, SIZE, camera=camera(18)))

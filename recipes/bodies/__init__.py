@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.geometry import Eigenbasis, Mesh, eigenbasis, reshaped
+from fieldconv.geometry import Eigenbasis, Mesh, eigenbasis, reshape
 from fieldconv.geometry.damage import Damaged
 from fieldconv.geometry.mesh.topology import neighbour_means
 from fieldconv.geometry.resample.remesh import make_reference, settle_all
@@ -131,7 +131,7 @@ def _posed(
             break
     strength = float(person.choice([0.0, person.uniform(0.1, 0.6)], p=[0.4, 0.6]))
     if strength:
-        other = reshaped(Mesh(found, model.faces), int(person.integers(2**31)), strength, basis=_basis())
+        other = reshape(Mesh(found, model.faces), int(person.integers(2**31)), strength, basis=_basis())
         found = other.vertices * np.sqrt(Mesh(found, model.faces).area)
     return found, height
 
@@ -170,7 +170,7 @@ def generator_version() -> str:
     own = [entry for entry in files(__name__).iterdir() if entry.name.endswith(".py")]
     geometry = files("fieldconv.geometry")
     used = (
-        *("damage/damage.py", "damage/lattice.py", "damage/reshape.py", "damage/voxels.py"),
+        *("damage/damage.py", "damage/lattice.py", "damage/proportions.py", "damage/voxels.py"),
         *("mesh/halfedge.py", "mesh/topology.py", "resample/remesh.py"),
     )
     sources = own + [geometry.joinpath(name) for name in used]

@@ -37,13 +37,13 @@ def triangulated(skin: Mesh, vertices: int, rng: Rng, style: str) -> Damaged:
         the model's own triangles, whatever their number.
     """
     if style == "as modelled":
-        return damage.undamaged(skin)
+        return damage.no_damage(skin)
     if style == "decimated":
         if vertices > len(skin.vertices):
             skin = Mesh(skin.vertices, skin.faces)
             finer = Damaged(*remesh(skin, round(1.3 * vertices), rng, rounds=1))
-            return finer.then(damage.decimated(finer.mesh, vertices))
-        return damage.decimated(skin, vertices)
+            return finer.then(damage.decimate(finer.mesh, vertices))
+        return damage.decimate(skin, vertices)
     density = None
     if style == "uneven":
         density = unevenness(skin.vertices, rng, rng.uniform(0.3, 1.2))
@@ -89,25 +89,24 @@ def spoiled(body: Damaged, rng: Rng, strength: float) -> Damaged:
         then(damage.cut(body.mesh, rng, rng.uniform(0.005, 0.04), direction=-UP))
     if happens(0.12):
         for _ in range(int(rng.integers(1, 3))):
-            then(damage.missing(body.mesh, rng, (0.003, 0.05)))
+            then(damage.remove_tip(body.mesh, rng, (0.003, 0.05)))
     if happens(0.08):
         then(damage.cut(body.mesh, rng, rng.uniform(0.02, 0.25)))
     if happens(0.2):
-        then(damage.holes(body.mesh, rng, int(rng.integers(1, 9)), (0.0005, rng.uniform(0.001, 0.015))))
+        then(damage.add_holes(body.mesh, rng, int(rng.integers(1, 9)), (0.0005, rng.uniform(0.001, 0.015))))
         if rng.random() < 0.25:
-            then(damage.filled(body.mesh))
+            then(damage.fill_holes(body.mesh))
     if happens(0.15):
-        then(damage.smoothed(body.mesh, rng.uniform(0.002, 0.01)))
+        then(damage.smooth(body.mesh, rng.uniform(0.002, 0.01)))
     if happens(0.15):
-        then(damage.noise(body.mesh, rng, rng.uniform(0.0005, 0.003), grain=rng.uniform(0.02, 0.15)))
+        then(damage.add_noise(body.mesh, rng, rng.uniform(0.0005, 0.003), grain=rng.uniform(0.02, 0.15)))
     if happens(0.3):
         edge = even_size(body.mesh, len(body.mesh.vertices)) / np.linalg.norm(
             np.ptp(body.mesh.vertices, axis=0)
         )
         # Beyond half an edge, a surface folds over itself and nothing is to be seen.
-        then(
-            damage.noise(body.mesh, rng, min(rng.uniform(0.0002, 0.006), float(rng.uniform(0.1, 0.6) * edge)))
-        )
+        share = min(rng.uniform(0.0002, 0.006), float(rng.uniform(0.1, 0.6) * edge))
+        then(damage.add_noise(body.mesh, rng, share))
     return body
 
 

@@ -346,7 +346,7 @@ def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatc
     for number, (one, two) in enumerate(zip(data, other, strict=True)):
         # The damage that this mesh is due, and labels of the vertices it kept.
         mesh, changed = data.meshes(number)[0], other.meshes(number)[0]
-        done = damage.damaged(mesh, [1, (3, 1)[number]])
+        done = damage.damage_mesh(mesh, [1, (3, 1)[number]])
         assert np.array_equal(changed.vertices, done.mesh.vertices)
         assert torch.equal(two.vertex_y, one.vertex_y[torch.from_numpy(done.nearest)])
         assert torch.equal(two.y, two.vertex_y[two.sample])
@@ -362,7 +362,7 @@ def test_damaged_copies_are_no_sparser_than_what_predictions_are_made_on(samples
     labels = (sphere.vertices[:, 2] > 0).astype(np.int64)
     subdivided = 0
     for seed in range(20):
-        done = damage.damaged(sphere, [seed, 0])
+        done = damage.damage_mesh(sphere, [seed, 0])
         found = read_damaged(lambda: Sample(sphere, labels), "segmentation", seed, 0, 1.0, samples, "")
         assert len(found.mesh.vertices) >= 0.7 * fewest  # on a sphere, splitting stops a little early
         assert np.isclose(found.mesh.area, done.mesh.area)  # the same surface

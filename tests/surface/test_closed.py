@@ -15,7 +15,7 @@ from tests.shapes import icosphere
 
 VERTICES, FACES = icosphere(3)
 EGG = Mesh(VERTICES * [1.0, 1.3, 1.8], FACES)
-TORN = damage.holes(EGG, np.random.default_rng(1), 3, (0.02, 0.05))
+TORN = damage.add_holes(EGG, np.random.default_rng(1), 3, (0.02, 0.05))
 
 
 def test_a_mesh_without_holes_is_prepared_as_ever() -> None:
@@ -67,9 +67,9 @@ def test_samples_are_vertices_of_the_mesh(samples: int | None) -> None:
 
 
 def surface_area_closed() -> float:
-    from fieldconv.geometry import closed_copy
+    from fieldconv.geometry import close_holes
 
-    return float(closed_copy(TORN.mesh).area)
+    return float(close_holes(TORN.mesh).area)
 
 
 def test_a_rim_is_seen_up_to_a_radius_away() -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from fieldconv.datasets.creatures import make_creature
-from fieldconv.geometry import Mesh, subdivided
+from fieldconv.geometry import Mesh, subdivide
 from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.training import predict
@@ -38,7 +38,7 @@ def apart(network: FCNet, shape: Mesh, vertices: int, samples: int) -> float:
     """How differently a shape is seen once it is subdivided, at its own vertices: 0 not, 1 entirely."""
     one, two = (
         np.log(np.asarray(predict(network, mesh, samples=samples).scores)[: len(shape.vertices)])
-        for mesh in (shape, subdivided(shape, vertices).mesh)
+        for mesh in (shape, subdivide(shape, vertices).mesh)
     )
     return float(np.linalg.norm(one - two) / np.linalg.norm(one - one.mean(0)))
 
@@ -50,7 +50,7 @@ def test_more_samples_agree_better(network: FCNet, shape: Mesh) -> None:
 
 
 def test_mean_over_sets_of_samples(network: FCNet, shape: Mesh) -> None:
-    fine = subdivided(shape, 1500).mesh
+    fine = subdivide(shape, 1500).mesh
     settings = network.surface_settings(200)
     surfaces = [Surface.from_mesh(fine, **replace(settings, sampling=k).to_dict()) for k in range(3)]
     assert all(len(np.intersect1d(surfaces[0].sample, other.sample)) < 100 for other in surfaces[1:])

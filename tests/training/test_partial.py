@@ -61,7 +61,7 @@ class Known(Network):
 
 def test_partial_matches_say_none_where_a_part_is_missing(tmp_path: Path) -> None:
     whole = make_creature("quadruped", 3).mesh
-    done = damage.missing(whole, np.random.default_rng(0), (0.1, 0.1), closed=False)
+    done = damage.remove_tip(whole, np.random.default_rng(0), (0.1, 0.1), closed=False)
     network = Known([by_position(mesh).mesh.vertices for mesh in (whole, done.mesh)])  # as it is shown them
     full = match(network, whole, done.mesh)
     part = match(network, whole, done.mesh, partial=True, out=tmp_path)
@@ -89,7 +89,7 @@ class Placed(Known):
 
 def test_with_a_template_places_that_no_vertex_comes_near_are_missing() -> None:
     template = make_creature("quadruped", 3, vertices=1500).mesh
-    done = damage.missing(template, np.random.default_rng(0), (0.1, 0.1), closed=False)
+    done = damage.remove_tip(template, np.random.default_rng(0), (0.1, 0.1), closed=False)
     numbered = [by_position(mesh).order for mesh in (template, done.mesh)]
     network = Placed(template, [numbered[0], done.nearest[numbered[1]]])
     found = match(network, template, done.mesh, partial=True).target

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from fieldconv.geometry import Mesh
-from fieldconv.geometry.damage import undamaged
+from fieldconv.geometry.damage import no_damage
 from recipes.bodies import (
     FINE_PARTS,
     PART_OF_FINE,
@@ -79,7 +79,7 @@ def test_numbers_of_vertices_are_in_range_about_the_usual() -> None:
 
 def test_spoiling_knows_where_vertices_came_from() -> None:
     for seed in range(8):
-        result = spoiled(undamaged(SPHERE), np.random.default_rng(seed), 2.0)
+        result = spoiled(no_damage(SPHERE), np.random.default_rng(seed), 2.0)
         assert np.allclose(result.origin.sum(axis=1), 1)
         away = np.linalg.norm(result.carry(SPHERE.vertices) - result.mesh.vertices, axis=1)
         assert np.median(away) < 0.05

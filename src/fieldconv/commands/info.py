@@ -121,7 +121,7 @@ def _price(pairs: float, seconds: float, size: float) -> str:
 
 def _neighbours(shape: Mesh, radius: float) -> NDArray[np.int64]:
     """Return the number of vertices in some discs, counted on a coarser mesh if there are many."""
-    coarse = fc.geometry.coarsened(shape, COUNTED_VERTICES, rounds=0)
+    coarse = fc.geometry.coarsen(shape, COUNTED_VERTICES, rounds=0)
     count = len(coarse.mesh.vertices)
     some = np.unique(np.linspace(0, count - 1, min(count, COUNTED_DISCS)).astype(np.int64))
     discs = fc.geodesic_discs(coarse.mesh, radius * shape.area**0.5, sources=some, solver="front")

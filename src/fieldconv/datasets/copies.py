@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fieldconv._arrays import Ints
-from fieldconv.geometry.damage.damage import Damaged, damaged, refined
-from fieldconv.geometry.damage.reshape import reshaped
+from fieldconv.geometry.damage.damage import Damaged, damage_mesh, refine
+from fieldconv.geometry.damage.proportions import reshape
 from fieldconv.labels.collection import Sample, fill_geodesically, first_preimage
 from fieldconv.surface.parts import SPARSE
 from fieldconv.surface.settings import SPARSER
@@ -31,7 +31,7 @@ class Origin(NamedTuple):
 def read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: float) -> Sample:
     """Return a mesh with other proportions; its vertices, and so its target, stay what they were."""
     sample = read()
-    return sample._replace(mesh=reshaped(sample.mesh, [seed, number], strength))
+    return sample._replace(mesh=reshape(sample.mesh, [seed, number], strength))
 
 
 def read_damaged(
@@ -49,10 +49,10 @@ def read_damaged(
     it would be for a prediction. ``version`` only says which code made it, for what is kept.
     """
     sample, kind = read(), task_named(task)
-    done = damaged(sample.mesh, [seed, number], strength)
+    done = damage_mesh(sample.mesh, [seed, number], strength)
     count = len(sample.mesh.vertices)
     if len(done.mesh.vertices) < SPARSER * min(count, samples or count):
-        done = done.then(refined(done.mesh, SPARSE * samples if samples else count))
+        done = done.then(refine(done.mesh, SPARSE * samples if samples else count))
     target = Origin(sample, done) if kind.paired else kind.carried(sample.target, sample.mesh, done)
     return Sample(done.mesh, target)
 

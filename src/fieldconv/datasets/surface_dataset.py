@@ -208,7 +208,7 @@ class SurfaceDataset(Dataset[Example]):
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
         """Return the same elements, each mesh with other proportions, drawn by the seed.
 
-        See `fieldconv.geometry.damage.reshape`.
+        See `fieldconv.geometry.reshape`.
         """
         return self._of(*self._shapes.copies("reshaped", self._indices, seed, strength))
 

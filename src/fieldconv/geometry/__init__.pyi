@@ -1,5 +1,5 @@
 from fieldconv.geometry import damage as damage
-from fieldconv.geometry.damage.reshape import reshaped as reshaped
+from fieldconv.geometry.damage.proportions import reshape as reshape
 from fieldconv.geometry.geodesic.discs import Discs as Discs
 from fieldconv.geometry.geodesic.distances import all_distances as all_distances
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs as geodesic_discs
@@ -11,9 +11,9 @@ from fieldconv.geometry.mesh.mesh import Mesh as Mesh
 from fieldconv.geometry.mesh.mesh import MeshError as MeshError
 from fieldconv.geometry.mesh.mesh import Repair as Repair
 from fieldconv.geometry.mesh.numbering import with_near_numbers as with_near_numbers
-from fieldconv.geometry.resample.close_holes import closed_copy as closed_copy
+from fieldconv.geometry.resample.close_holes import close_holes as close_holes
 from fieldconv.geometry.resample.close_holes import rim_distances as rim_distances
-from fieldconv.geometry.resample.coarsen import coarsened as coarsened
+from fieldconv.geometry.resample.coarsen import coarsen as coarsen
 from fieldconv.geometry.resample.pointcloud import point_cloud_discs as point_cloud_discs
 from fieldconv.geometry.resample.pointcloud import triangulate as triangulate
 from fieldconv.geometry.resample.sampling import farthest_point_samples as farthest_point_samples
@@ -21,11 +21,11 @@ from fieldconv.geometry.resample.sampling import farthest_points as farthest_poi
 from fieldconv.geometry.resample.sampling import interpolation as interpolation
 from fieldconv.geometry.resample.sampling import nearest_samples as nearest_samples
 from fieldconv.geometry.resample.sampling import sample_areas as sample_areas
-from fieldconv.geometry.resample.subdivide import subdivided as subdivided
+from fieldconv.geometry.resample.subdivide import subdivide as subdivide
 from fieldconv.geometry.shapefile import load_shape as load_shape
 from fieldconv.geometry.spectral.balls import ball_integrals as ball_integrals
 from fieldconv.geometry.spectral.embedding import geodesic_embedding as geodesic_embedding
-from fieldconv.geometry.spectral.map_refinement import refined as refined
+from fieldconv.geometry.spectral.map_refinement import refine_map as refine_map
 from fieldconv.geometry.spectral.signatures import Eigenbasis as Eigenbasis
 from fieldconv.geometry.spectral.signatures import eigenbasis as eigenbasis
 from fieldconv.geometry.spectral.signatures import heat_kernel_signature as heat_kernel_signature

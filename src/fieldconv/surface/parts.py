@@ -16,23 +16,23 @@ from torch import Tensor
 
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
-from fieldconv.geometry.damage.damage import smoothed
+from fieldconv.geometry.damage.damage import smooth
 from fieldconv.geometry.geodesic.charts import begin_frames
 from fieldconv.geometry.geodesic.discs import PAIR_BYTES
-from fieldconv.geometry.geodesic.front import suits_front
+from fieldconv.geometry.geodesic.front import is_front_accurate
 from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION, geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.numbering import by_position
 from fieldconv.geometry.mesh.specks import surface_vertices
-from fieldconv.geometry.resample.close_holes import closed_copy, rim_distances
-from fieldconv.geometry.resample.coarsen import Resampled, coarsened
+from fieldconv.geometry.resample.close_holes import close_holes, rim_distances
+from fieldconv.geometry.resample.coarsen import Resampled, coarsen
 from fieldconv.geometry.resample.sampling import (
-    SeenSamples,
+    NearbySamples,
     farthest_point_samples,
+    nearby_samples,
     sample_areas,
-    seen_samples,
 )
-from fieldconv.geometry.resample.subdivide import subdivided
+from fieldconv.geometry.resample.subdivide import subdivide
 from fieldconv.geometry.spectral.balls import ball_integrals
 from fieldconv.geometry.spectral.signatures import (
     RESOLVED,
@@ -69,7 +69,7 @@ class Sampling(NamedTuple):
     reads: NDArray[np.int64]
     weight: NDArray[np.float64]
     transport: NDArray[np.float64]
-    seen: SeenSamples | None = None  # None where every vertex is a sample
+    seen: NearbySamples | None = None  # None where every vertex is a sample
 
 
 class Preparation:
@@ -109,10 +109,10 @@ class Preparation:
         self.resampled = _resampled(self.unit, settings, coarse_vertices)
         changed = self.unit if self.resampled is None else self.resampled.mesh
         if settings.smoothing:
-            changed = smoothed(changed, settings.smoothing).mesh
+            changed = smooth(changed, settings.smoothing).mesh
         self.measured_with_holes = changed if changed is self.unit else changed.normalised()
         self.mesh = self.measured_with_holes
-        closed = closed_copy(self.mesh) if settings.closed else self.mesh
+        closed = close_holes(self.mesh) if settings.closed else self.mesh
         if closed is not self.mesh:
             self.mesh = closed.normalised()
             if self.resampled is None:
@@ -143,7 +143,7 @@ class Preparation:
         # Measured in the order in which they were found, nothing depends on the numbering of vertices.
         found = farthest_point_samples(self.measured_with_holes, count, seed=self.settings.sampling or None)
         place = np.argsort(found if self.resampled is not None else self.numbered.order[found])
-        seen = seen_samples(self.mesh, found, neighbours)
+        seen = nearby_samples(self.mesh, found, neighbours)
         index, weight, transport = seen.interpolation()
         own = slice(len(self.measured_with_holes.vertices))
         areas = sample_areas(self.mesh, found)[place]
@@ -173,11 +173,11 @@ def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | Non
     """The mesh in place of one that is far denser than its samples, or too sparse; None if it is neither."""
     count, samples, fewest = len(mesh.vertices), settings.samples, settings.fewest
     if fewest is not None and count < fewest:
-        return subdivided(mesh, SPARSE * (samples or fewest))
+        return subdivide(mesh, SPARSE * (samples or fewest))
     if samples is None:
         return None
     coarse = coarse_vertices or max(VERTICES_PER_SAMPLE * samples, MIN_COARSE_VERTICES)
-    found = coarsened(mesh, coarse) if count > MIN_COARSENING * coarse else None
+    found = coarsen(mesh, coarse) if count > MIN_COARSENING * coarse else None
     return found if found is not None and len(found.mesh.faces) else None
 
 
@@ -376,7 +376,7 @@ def _disc_edges(preparation: Preparation, sampling: Sampling, radius: float) -> 
     mesh, solver, chosen = preparation.mesh, preparation.settings.solver, sampling.chosen
     _check_memory(len(chosen), radius)
     many = len(chosen) * np.pi * radius**2 * len(mesh.vertices) > MAX_EXACT_PAIRS
-    front = solver == "local" and many and suits_front(mesh)
+    front = solver == "local" and many and is_front_accurate(mesh)
     discs = geodesic_discs(mesh, radius, chosen, chosen, solver="front" if front else solver)
     number = np.zeros(int(discs.sources.max(initial=0)) + 1, np.int64)
     number[discs.sources] = np.arange(len(discs.sources))

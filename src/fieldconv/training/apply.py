@@ -18,7 +18,7 @@ from fieldconv.geometry.mesh.check import oddities
 from fieldconv.geometry.mesh.mesh import Mesh, Repair
 from fieldconv.geometry.mesh.numbering import by_position
 from fieldconv.geometry.shapefile import load_shape
-from fieldconv.geometry.spectral.map_refinement import refined_both
+from fieldconv.geometry.spectral.map_refinement import refine_maps
 from fieldconv.networks.protocol import Network
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
@@ -158,7 +158,7 @@ def match(
     samplings : int
         Average over this many sets of samples: borders depend less on where samples happen to lie.
     refine : bool
-        Make the map smoother with the eigenfunctions of both shapes (`fieldconv.geometry.refined`).
+        Make the map smoother with the eigenfunctions of both shapes (`fieldconv.geometry.refine_map`).
     out : path, optional
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
     also : sequence of "obj", "glb" or "off"
@@ -183,7 +183,7 @@ def match(
     there, back = task.correspond(first, second), task.correspond(second, first)
     points = None
     if refine:
-        (there, triangle, weights), (back, *_) = refined_both(one, two, there, back)
+        (there, triangle, weights), (back, *_) = refine_maps(one, two, there, back)
         points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
     away = from_itself(one, there, back)
     confidence = np.exp(-away / SURE)

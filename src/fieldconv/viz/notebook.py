@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.resample.coarsen import coarsened
+from fieldconv.geometry.resample.coarsen import coarsen
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.runs.files import read_run
 from fieldconv.runs.run import Run
@@ -172,7 +172,7 @@ def own_view(mesh: Mesh) -> str:
     count = len(mesh.vertices)
     if count <= SMALL:
         return show_panels([Panel(mesh=mesh)])._repr_html_()
-    small = coarsened(mesh, SMALL).mesh
+    small = coarsen(mesh, SMALL).mesh
     note = f"{count:,} vertices, drawn with {len(small.vertices):,}; .show() draws all"
     return show_panels([Panel(mesh=small, title=mesh.name, note=note)])._repr_html_()
 

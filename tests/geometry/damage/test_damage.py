@@ -49,16 +49,16 @@ def assert_sound(mesh: Mesh) -> None:
 
 # Kinds that leave the surface where it is: a vertex is the mean of old vertices that `origin` says it is.
 ON_THE_SURFACE = {
-    "undamaged": damage.undamaged,
-    "holes": lambda mesh: damage.holes(mesh, rng(), 3),
+    "undamaged": damage.no_damage,
+    "holes": lambda mesh: damage.add_holes(mesh, rng(), 3),
     "cut": lambda mesh: damage.cut(mesh, rng()),
-    "missing": lambda mesh: damage.missing(mesh, rng(), closed=True),
-    "finer": lambda mesh: damage.remeshed(mesh, rng(), 2 * len(mesh.vertices)),
-    "uneven": lambda mesh: damage.remeshed(mesh, rng(), uneven=1.0),
-    "coarse": lambda mesh: damage.remeshed(mesh, rng(), len(mesh.vertices) // 3),
-    "decimated": lambda mesh: damage.decimated(mesh, len(mesh.vertices) // 2),
-    "refined": lambda mesh: damage.refined(mesh, 3 * len(mesh.vertices)),
-    "twice": lambda mesh: (one := damage.cut(mesh, rng())).then(damage.remeshed(one.mesh, rng(), 300)),
+    "missing": lambda mesh: damage.remove_tip(mesh, rng(), closed=True),
+    "finer": lambda mesh: damage.retriangulate(mesh, rng(), 2 * len(mesh.vertices)),
+    "uneven": lambda mesh: damage.retriangulate(mesh, rng(), uneven=1.0),
+    "coarse": lambda mesh: damage.retriangulate(mesh, rng(), len(mesh.vertices) // 3),
+    "decimated": lambda mesh: damage.decimate(mesh, len(mesh.vertices) // 2),
+    "refined": lambda mesh: damage.refine(mesh, 3 * len(mesh.vertices)),
+    "twice": lambda mesh: (one := damage.cut(mesh, rng())).then(damage.retriangulate(one.mesh, rng(), 300)),
 }
 
 
@@ -75,7 +75,7 @@ def test_vertices_are_where_their_origin_says(kind: str, shape: Mesh) -> None:
 
 
 def test_carry_takes_means_of_floats_and_the_nearest_of_labels() -> None:
-    result = damage.remeshed(SPHERE, rng(), 900)
+    result = damage.retriangulate(SPHERE, rng(), 900)
     north = (SPHERE.vertices[:, 2] > 0).astype(np.int64)
     carried = result.carry(north)
     assert set(carried.tolist()) == {0, 1}
@@ -87,7 +87,7 @@ def test_carry_takes_means_of_floats_and_the_nearest_of_labels() -> None:
 @pytest.mark.parametrize("share", [0.01, 0.05])
 def test_a_hole_takes_its_share_of_the_surface(share: float) -> None:
     fine = Mesh(*icosphere(5))
-    result = damage.holes(fine, rng(), 1, (share, share))
+    result = damage.add_holes(fine, rng(), 1, (share, share))
     assert euler(result.mesh) == 1
     # Dijkstra's distances are a little long, and triangles that reach into a hole go as well.
     assert 1 - result.mesh.area / fine.area == pytest.approx(share, rel=0.3)
@@ -105,20 +105,20 @@ def test_a_cut_is_straight_and_takes_its_share() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_missing_part_is_one_end_of_the_shape(seed: int) -> None:
-    result = damage.missing(CREATURE, rng(seed), (0.05, 0.06), closed=False)
+    result = damage.remove_tip(CREATURE, rng(seed), (0.05, 0.06), closed=False)
     gone = np.setdiff1d(np.arange(800), result.nearest)
     lost = CREATURE.vertex_areas[gone].sum() / CREATURE.area
     assert 0.045 < lost < 0.12
     inside = CREATURE.faces[np.isin(CREATURE.faces, gone).all(axis=1)]
     assert len(np.unique(components(800, inside)[np.unique(inside)])) == 1
     assert len(rims(len(result.mesh.vertices), result.mesh.faces)[0])
-    closed = damage.missing(CREATURE, rng(seed), (0.05, 0.06), closed=True)
+    closed = damage.remove_tip(CREATURE, rng(seed), (0.05, 0.06), closed=True)
     assert not len(rims(len(closed.mesh.vertices), closed.mesh.faces)[0])
 
 
 def test_filled_sheet_is_a_ball() -> None:
-    assert euler(damage.filled(sheet()).mesh) == 2
-    assert damage.filled(SPHERE).mesh.faces.shape == SPHERE.faces.shape
+    assert euler(damage.fill_holes(sheet()).mesh) == 2
+    assert damage.fill_holes(SPHERE).mesh.faces.shape == SPHERE.faces.shape
 
 
 def test_noise_has_the_height_it_is_given() -> None:
@@ -129,43 +129,43 @@ def test_noise_has_the_height_it_is_given() -> None:
         ({"share": 0.2, "unit": "edge"}, 0.2 * edge_lengths(fine).mean()),
         ({"share": 0.005, "grain": 0.05}, 0.005 * diagonal),
     ):
-        height = np.linalg.norm(damage.noise(fine, rng(), **options).mesh.vertices, axis=1) - 1
+        height = np.linalg.norm(damage.add_noise(fine, rng(), **options).mesh.vertices, axis=1) - 1
         assert height.std() == pytest.approx(expected, rel=0.1)
-    rough = np.linalg.norm(damage.noise(fine, rng(), 0.005).mesh.vertices, axis=1)
-    ripples = np.linalg.norm(damage.noise(fine, rng(), 0.005, grain=0.2).mesh.vertices, axis=1)
+    rough = np.linalg.norm(damage.add_noise(fine, rng(), 0.005).mesh.vertices, axis=1)
+    ripples = np.linalg.norm(damage.add_noise(fine, rng(), 0.005, grain=0.2).mesh.vertices, axis=1)
     a, b = fine.faces[:, :2].T
     assert abs(np.corrcoef(rough[a], rough[b])[0, 1]) < 0.1
     assert np.corrcoef(ripples[a], ripples[b])[0, 1] > 0.95
-    most = damage.noise(fine, rng(), 0.005, most=1.0).mesh.vertices
+    most = damage.add_noise(fine, rng(), 0.005, max_deviations=1.0).mesh.vertices
     assert np.abs(np.linalg.norm(most, axis=1) - 1).max() <= 0.005 * diagonal * (1 + 1e-3)
 
 
 def test_smoothing_takes_noise_away_and_does_not_shrink() -> None:
-    rough = damage.noise(Mesh(*icosphere(4)), rng(), 0.004).mesh
-    radius = np.linalg.norm(damage.smoothed(rough, 0.05).mesh.vertices, axis=1)
+    rough = damage.add_noise(Mesh(*icosphere(4)), rng(), 0.004).mesh
+    radius = np.linalg.norm(damage.smooth(rough, 0.05).mesh.vertices, axis=1)
     assert radius.std() < 0.3 * np.linalg.norm(rough.vertices, axis=1).std()
     assert radius.mean() == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.parametrize("vertices", [150, 642, 2000])
 def test_remeshing_gives_even_triangles_of_the_wanted_number(vertices: int) -> None:
-    mesh = damage.remeshed(SPHERE, rng(), vertices).mesh
+    mesh = damage.retriangulate(SPHERE, rng(), vertices).mesh
     assert len(mesh.vertices) == vertices
     assert euler(mesh) == 2
     lengths = edge_lengths(mesh)
     assert lengths.std() / lengths.mean() < 0.2
-    uneven = edge_lengths(damage.remeshed(SPHERE, rng(), vertices, uneven=1.0).mesh)
+    uneven = edge_lengths(damage.retriangulate(SPHERE, rng(), vertices, uneven=1.0).mesh)
     assert uneven.std() / uneven.mean() > 1.5 * lengths.std() / lengths.mean()
 
 
 def test_remeshing_depends_on_the_seed_alone() -> None:
-    one, two, other = (damage.remeshed(SPHERE, rng(seed), 300).mesh for seed in (0, 0, 1))
+    one, two, other = (damage.retriangulate(SPHERE, rng(seed), 300).mesh for seed in (0, 0, 1))
     assert np.array_equal(one.vertices, two.vertices)
     assert not np.array_equal(one.vertices, other.vertices)
 
 
 def test_remeshing_keeps_a_sheet_flat_and_its_rim_in_place() -> None:
-    mesh = damage.remeshed(sheet(), rng(), 200).mesh
+    mesh = damage.retriangulate(sheet(), rng(), 200).mesh
     assert np.abs(mesh.vertices[:, 2]).max() == 0
     assert mesh.area == pytest.approx(1, abs=0.02)
     assert (mesh.vertices.min(axis=0)[:2] == 0).all()
@@ -178,7 +178,7 @@ def test_remeshing_does_not_mix_surfaces_that_lie_close() -> None:
         np.concatenate([SPHERE.vertices, 1.02 * SPHERE.vertices]),
         np.concatenate([SPHERE.faces[:, ::-1], 642 + SPHERE.faces]),
     )
-    result = damage.remeshed(shell, rng(), 700)
+    result = damage.retriangulate(shell, rng(), 700)
     outer = result.carry(np.arange(1284) >= 642)
     radius = np.linalg.norm(result.mesh.vertices, axis=1)
     part = components(len(radius), result.mesh.faces)
@@ -189,8 +189,8 @@ def test_remeshing_does_not_mix_surfaces_that_lie_close() -> None:
 
 def test_remeshing_leaves_out_what_is_not_a_manifold() -> None:
     fin = Mesh(np.append(SPHERE.vertices, [[0, 0, 2]], axis=0), [*SPHERE.faces.tolist(), [0, 1, 642]])
-    assert_sound(damage.remeshed(fin, rng(), 300).mesh)
-    assert_sound(damage.decimated(fin, 300).mesh)
+    assert_sound(damage.retriangulate(fin, rng(), 300).mesh)
+    assert_sound(damage.decimate(fin, 300).mesh)
 
 
 def two_balls(apart: float) -> Mesh:
@@ -201,7 +201,7 @@ def two_balls(apart: float) -> Mesh:
 
 def test_what_overlaps_becomes_one_solid() -> None:
     apart, large, small = 1.2, 1.0, 0.8
-    mesh = damage.fused(two_balls(apart), rng(), 0.0, vertices=1500).mesh
+    mesh = damage.fuse(two_balls(apart), rng(), 0.0, vertices=1500).mesh
     assert euler(mesh) == 2
     # Each ball loses the cap beyond the plane in which the spheres meet.
     plane = (apart**2 + large**2 - small**2) / (2 * apart)
@@ -211,8 +211,8 @@ def test_what_overlaps_becomes_one_solid() -> None:
 
 def test_only_narrow_gaps_are_closed() -> None:
     balls = two_balls(1.95)  # 0.15 apart, 3 % of the diagonal
-    apart = damage.fused(balls, rng(), 0.0, vertices=1000).mesh
-    joined = damage.fused(balls, rng(), 0.05, vertices=1000).mesh
+    apart = damage.fuse(balls, rng(), 0.0, vertices=1000).mesh
+    joined = damage.fuse(balls, rng(), 0.05, vertices=1000).mesh
     assert apart.vertices[:, 0].max() < 1.05  # the larger ball alone
     assert joined.vertices[:, 0].max() == pytest.approx(2.75, abs=0.03)
     assert joined.area == pytest.approx(balls.area, rel=0.05)
@@ -220,7 +220,7 @@ def test_only_narrow_gaps_are_closed() -> None:
 
 def test_origin_of_a_fused_surface_is_the_nearest_place() -> None:
     balls = two_balls(1.2)
-    result = damage.fused(balls, rng(), 0.0, vertices=1500)
+    result = damage.fuse(balls, rng(), 0.0, vertices=1500)
     assert np.allclose(result.origin.sum(axis=1), 1)
     away = np.linalg.norm(result.carry(balls.vertices) - result.mesh.vertices, axis=1)
     assert away.max() < 0.05
@@ -242,7 +242,7 @@ def test_a_bridge_joins_parts_that_are_near_in_space_and_far_along_the_surface()
     octopus = make_creature("octopus", 4, vertices=1500, pose=1.5).mesh
     places = set()
     for seed in range(6):
-        result = damage.joined(octopus, rng(seed), 0.2)
+        result = damage.join(octopus, rng(seed), 0.2)
         assert_sound(result.mesh)
         assert euler(result.mesh) == euler(octopus) - 2  # a handle more
         assert np.array_equal(result.origin.data, np.ones(len(result.mesh.vertices)))  # old vertices, moved
@@ -264,11 +264,11 @@ def test_a_bridge_joins_parts_that_are_near_in_space_and_far_along_the_surface()
 
 @pytest.mark.parametrize("shape", [SPHERE, sheet()], ids=["sphere", "sheet"])
 def test_nothing_is_joined_where_no_parts_face_each_other(shape: Mesh) -> None:
-    assert np.array_equal(damage.joined(shape, rng(), 0.2).mesh.faces, shape.faces)
+    assert np.array_equal(damage.join(shape, rng(), 0.2).mesh.faces, shape.faces)
 
 
 def test_no_damage_without_strength() -> None:
-    result = damage.damaged(CREATURE, 3, 0.0)
+    result = damage.damage_mesh(CREATURE, 3, 0.0)
     assert np.array_equal(result.mesh.vertices, CREATURE.vertices)
     assert np.array_equal(result.mesh.faces, CREATURE.faces)
 
@@ -280,14 +280,14 @@ def test_random_damage_leaves_meshes_whose_truth_is_near(shape: Mesh) -> None:
     changed = 0
     diagonal = np.linalg.norm(np.ptp(shape.vertices, axis=0))
     for seed in range(12):
-        result = damage.damaged(shape, seed)
+        result = damage.damage_mesh(shape, seed)
         assert_sound(result.mesh)
         assert np.allclose(result.origin.sum(axis=1), 1)
         away = np.linalg.norm(result.carry(shape.vertices) - result.mesh.vertices, axis=1)
         assert np.median(away) < 0.02 * diagonal
         assert result.mesh.area > 0.4 * shape.area
         changed += result.mesh.vertices.shape != shape.vertices.shape
-        again: Damaged = damage.damaged(shape, seed)
+        again: Damaged = damage.damage_mesh(shape, seed)
         assert np.array_equal(again.mesh.vertices, result.mesh.vertices)
     assert changed >= 6
 
@@ -301,7 +301,7 @@ def test_tangent_vectors_keep_their_directions_in_space() -> None:
         speed = np.cross([0, 0, 1.0], mesh.vertices)
         return (speed * frame).sum(1) + 1j * (speed * np.cross(normal, frame)).sum(1)
 
-    for done in (damage.remeshed(ball, rng(), 1500), damage.holes(ball, rng())):
+    for done in (damage.retriangulate(ball, rng(), 1500), damage.add_holes(ball, rng())):
         found = damage.carry_vectors(spin(ball), ball, done)
         away = np.abs(found - spin(done.mesh))
         assert np.quantile(away, 0.95) < 0.02

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import shapes
-from fieldconv.geometry import Mesh, reshaped
+from fieldconv.geometry import Mesh, reshape
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def axis_distance(mesh: Mesh) -> np.ndarray:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_thickness_is_the_spread_of_the_change_of_a_limbs_radius(limb, seed):
     # By symmetry a limb shrinks to its axis, from which the distance then changes by the factor itself.
-    other = reshaped(limb, seed, thickness=0.15, stretch=0.0)
+    other = reshape(limb, seed, thickness=0.15, stretch=0.0)
     change = np.log(axis_distance(other) / axis_distance(limb))
     off_the_tips = axis_distance(limb) > 0.2 * axis_distance(limb).max()
     weight = limb.vertex_areas[off_the_tips] / limb.vertex_areas[off_the_tips].sum()
@@ -34,17 +34,17 @@ def test_thickness_is_the_spread_of_the_change_of_a_limbs_radius(limb, seed):
 
 
 def test_half_the_strength_is_half_of_both(limb):
-    weak, same = reshaped(limb, 4, 0.5), reshaped(limb, 4, thickness=0.175, stretch=0.1)
+    weak, same = reshape(limb, 4, 0.5), reshape(limb, 4, thickness=0.175, stretch=0.1)
     np.testing.assert_allclose(weak.vertices, same.vertices, atol=1e-12)
 
 
 def test_without_change_the_mesh_stays(limb):
-    same = reshaped(limb, 3, thickness=0.0, stretch=0.0)
+    same = reshape(limb, 3, thickness=0.0, stretch=0.0)
     np.testing.assert_allclose(same.vertices, limb.vertices, atol=1e-12)
 
 
 def test_stretch_is_a_symmetric_matrix_within_bounds(limb):
-    other = reshaped(limb, 5, thickness=0.0, stretch=0.3)
+    other = reshape(limb, 5, thickness=0.0, stretch=0.3)
     matrix = np.linalg.lstsq(limb.vertices, other.vertices, rcond=None)[0]
     np.testing.assert_allclose(limb.vertices @ matrix, other.vertices, atol=1e-9)
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-9)
@@ -57,7 +57,7 @@ def test_it_turns_with_the_mesh():
     mesh = Mesh(mesh.vertices * (1 + 0.1 * np.sin(mesh.vertices @ [1.0, 2.0, 3.0]))[:, None], mesh.faces)
     turn = Rotation.from_rotvec([0.3, -1.0, 2.0])
     turned = Mesh(turn.apply(mesh.vertices), mesh.faces)
-    one, two = (reshaped(m, 0, stretch=0.0) for m in (mesh, turned))
+    one, two = (reshape(m, 0, stretch=0.0) for m in (mesh, turned))
     np.testing.assert_allclose(turn.apply(one.vertices), two.vertices, atol=1e-6)
 
 
@@ -65,7 +65,7 @@ def test_the_seed_decides_and_every_mesh_survives():
     for shape in (shapes.two_components(), shapes.bowtie(), shapes.mobius(), shapes.cube()):
         vertices, faces = shape
         mesh = Mesh([*vertices.tolist(), [9.0, 9.0, 9.0]], faces)  # and a vertex without faces
-        one, same, other = (reshaped(mesh, seed) for seed in (0, 0, 1))
+        one, same, other = (reshape(mesh, seed) for seed in (0, 0, 1))
         np.testing.assert_array_equal(one.vertices, same.vertices)
         assert not np.allclose(one.vertices, other.vertices)
         assert np.isfinite(one.vertices).all()

@@ -7,7 +7,7 @@ import shapes
 from fieldconv import Surface
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.geometry import Mesh, geodesic_discs
-from fieldconv.geometry.geodesic.discs import wrapped
+from fieldconv.geometry.geodesic.discs import wrap_angle
 
 
 def common(one, other):
@@ -38,8 +38,8 @@ def test_close_to_exact_on_a_creature():
     one, other = common(exact, front)
     error = front.distance[other] / exact.distance[one] - 1
     assert abs(error).mean() < 4e-3  # a percent on a part as thin as a leg, less elsewhere
-    assert np.median(abs(wrapped(front.angle[other] - exact.angle[one]))) < 0.02
-    assert np.median(abs(wrapped(front.transport[other] - exact.transport[one]))) < 0.03
+    assert np.median(abs(wrap_angle(front.angle[other] - exact.angle[one]))) < 0.02
+    assert np.median(abs(wrap_angle(front.transport[other] - exact.transport[one]))) < 0.03
 
 
 def test_paths_go_round_a_hole():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import shapes
 from fieldconv.geometry import Discs, Mesh, MeshError, geodesic_discs, tangent_frames
 from fieldconv.geometry.geodesic.charts import charts, frame_vertices
-from fieldconv.geometry.geodesic.discs import wrapped
+from fieldconv.geometry.geodesic.discs import wrap_angle
 
 
 def pairs(discs: Discs):
@@ -19,7 +19,7 @@ def pairs(discs: Discs):
 
 
 def assert_angles(found, expected, tolerance):
-    np.testing.assert_allclose(wrapped(found - expected), 0, atol=tolerance)
+    np.testing.assert_allclose(wrap_angle(found - expected), 0, atol=tolerance)
 
 
 def chart_direction(chart, source, target, circumference=np.inf):
@@ -89,7 +89,7 @@ def test_cone_away_from_its_tip_is_exact():
     frame = np.angle(log(source, neighbour[source]))
     there = np.angle(log(target, neighbour[target]))
     expected = np.angle(log(source, target)) - frame
-    sense = np.sign(np.median(wrapped(angle) * wrapped(expected)))
+    sense = np.sign(np.median(wrap_angle(angle) * wrap_angle(expected)))
     assert_angles(angle, sense * expected, 1e-7)
     back = np.angle(log(target, source)) - there
     assert_angles(transport, sense * (back - expected) + np.pi, 1e-7)
@@ -126,9 +126,9 @@ def test_sphere_against_closed_form(solver, far, turned):
     def angle(a, b):
         return np.arctan2((vertices[b] * second[a]).sum(1), (vertices[b] * first[a]).sum(1))
 
-    assert abs(wrapped(discs.angle[apart] - angle(p, q))).mean() < turned
+    assert abs(wrap_angle(discs.angle[apart] - angle(p, q))).mean() < turned
     expected = angle(q, p) + np.pi - angle(p, q)
-    assert abs(wrapped(discs.transport[apart] - expected)).mean() < turned
+    assert abs(wrap_angle(discs.transport[apart] - expected)).mean() < turned
 
 
 def torus_geodesic(start, direction, length, major, minor, steps=60):
@@ -160,13 +160,13 @@ def test_torus_against_integrated_geodesics():
     )
     discs = geodesic_discs(mesh, 0.5, sources=np.arange(7, around * across, 211))
     p, q, apart = pairs(discs)
-    step = wrapped(place[q] - place[p])
+    step = wrap_angle(place[q] - place[p])
     middle = major + minor * np.cos(place[p, 1] + step[:, 1] / 2)
     direction = np.arctan2(minor * step[:, 1], middle * step[:, 0])
     length = np.hypot(minor * step[:, 1], middle * step[:, 0])
     for _ in range(8):  # Newton: the geodesic from p that ends at q
         end, _ = torus_geodesic(place[p], direction, length, major, minor)
-        miss = wrapped(place[q] - end)
+        miss = wrap_angle(place[q] - end)
         by_direction = (torus_geodesic(place[p], direction + 1e-6, length, major, minor)[0] - end) / 1e-6
         by_length = (torus_geodesic(place[p], direction, length + 1e-6, major, minor)[0] - end) / 1e-6
         solved = np.linalg.solve(np.stack([by_direction, by_length], 2), miss[..., None])[..., 0]
@@ -175,7 +175,7 @@ def test_torus_against_integrated_geodesics():
             length + np.clip(solved[:, 1], -0.1, 0.1),
         )
     end, final = torus_geodesic(place[p], direction, length, major, minor)
-    found = (abs(wrapped(place[q] - end)).max(1) < 1e-9) & (length < 0.5)
+    found = (abs(wrap_angle(place[q] - end)).max(1) < 1e-9) & (length < 0.5)
     assert found.mean() > 0.95
     assert abs(discs.distance[apart][found] / length[found] - 1).mean() < 3e-3
 
@@ -184,9 +184,9 @@ def test_torus_against_integrated_geodesics():
     east = np.stack([-np.sin(u), np.cos(u), 0 * u], 1)
     north = np.stack([-np.sin(v) * np.cos(u), -np.sin(v) * np.sin(u), np.cos(v)], 1)
     frame = np.arctan2((frames * north).sum(1), (frames * east).sum(1))
-    assert abs(wrapped(discs.angle[apart] + frame[p] - direction)[found]).mean() < 5e-3
+    assert abs(wrap_angle(discs.angle[apart] + frame[p] - direction)[found]).mean() < 5e-3
     turned = final - direction + frame[p] - frame[q]
-    assert abs(wrapped(discs.transport[apart] - turned)[found]).mean() < 1e-2
+    assert abs(wrap_angle(discs.transport[apart] - turned)[found]).mean() < 1e-2
 
 
 @settings(max_examples=10, deadline=None)
@@ -443,7 +443,7 @@ def test_holonomy_is_the_curvature_enclosed():
         area.append(2 * np.arctan2(solid, around))  # signed, counter-clockwise positive
         found.append(lookup[a, b] + lookup[b, c] + lookup[c, a])
     # Measured in frames, a vector carried around a counter-clockwise loop turns by its curvature.
-    assert abs(wrapped(np.array(found) - np.array(area))).mean() < 0.01
+    assert abs(wrap_angle(np.array(found) - np.array(area))).mean() < 0.01
     assert np.abs(area).mean() > 0.03
 
 

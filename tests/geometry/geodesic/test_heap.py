@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldconv.geometry.geodesic.discs import with_room
+from fieldconv.geometry.geodesic.discs import grow
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 
 
@@ -14,7 +14,7 @@ def test_the_smallest_key_is_always_first(steps):
     heap, size, expected = np.empty(1, ENTRY), 0, []
     for number, (add, key) in enumerate(steps):
         if add:
-            heap = with_room(heap, size, 1)
+            heap = grow(heap, size, 1)
             push(heap, size, float(key), number)
             size += 1
             expected.append((key, number))
@@ -29,7 +29,7 @@ def test_the_smallest_key_is_always_first(steps):
 
 def test_room_keeps_what_is_there():
     records = np.array([(1.5, 7), (2.5, 8)], ENTRY)
-    larger = with_room(records, 2, 5)
+    larger = grow(records, 2, 5)
     assert len(larger) >= 7
     np.testing.assert_array_equal(larger[:2], records)
-    assert len(with_room(larger, 2, 5)) == len(larger)
+    assert len(grow(larger, 2, 5)) == len(larger)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shapes
-from fieldconv.geometry import Mesh, coarsened, farthest_point_samples, farthest_points, geodesic_discs
+from fieldconv.geometry import Mesh, coarsen, farthest_point_samples, farthest_points, geodesic_discs
 from fieldconv.geometry.mesh.numbering import by_position, position_order
 
 REGULAR = {
@@ -144,7 +144,7 @@ def test_samples_discs_and_coarser_meshes_follow_positions(name: str) -> None:
         expected = place[farthest_point_samples(one, 60, metric=metric)]
         np.testing.assert_array_equal(farthest_point_samples(other, 60, metric=metric), expected)
     np.testing.assert_array_equal(farthest_points(moved, 60), place[farthest_points(vertices, 60)])
-    small, same = (coarsened(by_position(mesh).mesh, 60).mesh for mesh in (one, other))
+    small, same = (coarsen(by_position(mesh).mesh, 60).mesh for mesh in (one, other))
     np.testing.assert_array_equal(small.vertices, same.vertices)
     discs, again = (geodesic_discs(by_position(mesh).mesh, 0.5) for mesh in (one, other))
     np.testing.assert_array_equal(discs.angle, again.angle)

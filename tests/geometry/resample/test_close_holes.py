@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldconv.geometry import Mesh, closed_copy, rim_distances
+from fieldconv.geometry import Mesh, close_holes, rim_distances
 from fieldconv.geometry.damage import damage
 from fieldconv.geometry.mesh.topology import rims
 from tests.shapes import icosphere
@@ -20,8 +20,8 @@ def euler(mesh: Mesh) -> int:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_holes_are_closed_and_the_rest_stays(seed: int) -> None:
-    torn = damage.holes(SPHERE, np.random.default_rng(seed), 3, (0.01, 0.06)).mesh
-    closed = closed_copy(torn)
+    torn = damage.add_holes(SPHERE, np.random.default_rng(seed), 3, (0.01, 0.06)).mesh
+    closed = close_holes(torn)
     assert len(rims(len(torn.vertices), torn.faces)[0])
     assert not len(rims(len(closed.vertices), closed.faces)[0])
     assert euler(closed) == 2
@@ -32,16 +32,16 @@ def test_holes_are_closed_and_the_rest_stays(seed: int) -> None:
 
 
 def test_a_closed_mesh_stays_itself() -> None:
-    assert closed_copy(SPHERE) is SPHERE
+    assert close_holes(SPHERE) is SPHERE
 
 
 def test_edges_beside_a_face_that_looks_inward_are_no_rims() -> None:
     faces = SPHERE.faces.copy()
     faces[7] = faces[7, ::-1]
     flipped = Mesh(SPHERE.vertices, faces)
-    assert closed_copy(flipped) is flipped
+    assert close_holes(flipped) is flipped
     torn = Mesh(SPHERE.vertices, np.delete(faces, 900, axis=0))  # with a true hole elsewhere
-    assert len(closed_copy(torn).faces) == len(torn.faces) + 3
+    assert len(close_holes(torn).faces) == len(torn.faces) + 3
 
 
 def test_distance_from_the_rim_of_a_half_sphere_is_that_from_the_equator() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapes
-from fieldconv.geometry import Mesh, coarsened
+from fieldconv.geometry import Mesh, coarsen
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def sphere() -> Mesh:
 
 
 def test_a_sphere_stays_a_sphere(sphere):
-    small = coarsened(sphere, 1000)
+    small = coarsen(sphere, 1000)
     count = len(small.mesh.vertices)
     assert 700 < count < 1400
     assert small.mesh.check().problems == []  # closed, manifold, oriented
@@ -38,7 +38,7 @@ def test_sheets_that_nearly_touch_stay_apart():
         [np.stack([corner, corner + 1, corner + 61], 1), np.stack([corner, corner + 61, corner + 60], 1)]
     )
     sheets = np.concatenate([np.stack([x, y, 0 * x + z], 1) for z in (0, 1e-3)])
-    small = coarsened(Mesh(sheets, np.concatenate([faces, faces + 3600])), 300)
+    small = coarsen(Mesh(sheets, np.concatenate([faces, faces + 3600])), 300)
     lower, upper = small.vertex_map[:3600], small.vertex_map[3600:]
     assert not set(lower[lower >= 0]) & set(upper[upper >= 0])
     assert small.mesh.check().counts["components"] == 2
@@ -48,13 +48,13 @@ def test_numbering_does_not_matter(sphere):
     order = np.random.default_rng(0).permutation(len(sphere.vertices))
     bumpy = sphere.vertices * (1 + 0.1 * np.random.default_rng(1).random((len(sphere.vertices), 1)))
     other = Mesh(bumpy[order], np.argsort(order)[sphere.faces])
-    one, two = coarsened(Mesh(bumpy, sphere.faces), 800), coarsened(other, 800)
+    one, two = coarsen(Mesh(bumpy, sphere.faces), 800), coarsen(other, 800)
     assert len(one.mesh.vertices) == len(two.mesh.vertices)
     sets = [np.sort(np.round(found.mesh.vertices, 9).view("f8,f8,f8").ravel()) for found in (one, two)]
     assert np.array_equal(*sets)
 
 
 def test_a_mesh_that_is_coarse_enough_stays_itself(sphere):
-    same = coarsened(sphere, 10**6)
+    same = coarsen(sphere, 10**6)
     assert same.mesh is sphere
     assert np.array_equal(same.vertex_map, np.arange(len(sphere.vertices)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldconv.geometry import Mesh, subdivided
-from fieldconv.geometry.damage import holes
+from fieldconv.geometry import Mesh, subdivide
+from fieldconv.geometry.damage import add_holes
 from tests.shapes import icosphere
 
 BALL = Mesh(*icosphere(2))  # 162 vertices
-TORN = holes(BALL, np.random.default_rng(0), 2, (0.05, 0.05)).mesh
+TORN = add_holes(BALL, np.random.default_rng(0), 2, (0.05, 0.05)).mesh
 
 
 def euler(mesh: Mesh) -> int:
@@ -28,7 +28,7 @@ def directions(mesh: Mesh) -> np.ndarray:
 @pytest.mark.parametrize("mesh", [BALL, TORN, Mesh(BALL.vertices * [1, 1, 12], BALL.faces)])
 @pytest.mark.parametrize("wanted", [200, 300, 1000, 2500])
 def test_it_is_the_same_surface_with_shorter_edges(mesh: Mesh, wanted: int) -> None:
-    fine = subdivided(mesh, wanted)
+    fine = subdivide(mesh, wanted)
     count = len(mesh.vertices)
     np.testing.assert_array_equal(fine.mesh.vertices[:count], mesh.vertices)
     np.testing.assert_array_equal(fine.vertex_map, np.arange(count))
@@ -43,7 +43,7 @@ def test_it_is_the_same_surface_with_shorter_edges(mesh: Mesh, wanted: int) -> N
 
 
 def test_new_vertices_are_told_a_vertex_nearby() -> None:
-    fine = subdivided(BALL, 2000)
+    fine = subdivide(BALL, 2000)
     away = np.linalg.norm(fine.mesh.vertices - BALL.vertices[fine.origin], axis=1)
     edge = np.linalg.norm(BALL.vertices[BALL.faces[:, 0]] - BALL.vertices[BALL.faces[:, 1]], axis=1)
     assert away.max() <= edge.max()
@@ -52,8 +52,8 @@ def test_new_vertices_are_told_a_vertex_nearby() -> None:
 def test_needles_do_not_grow_without_bounds() -> None:
     needles = Mesh([[0, 0, 0], *([1, y, 1e-9] for y in np.linspace(0, 1, 200))],
                    [[0, i, i + 1] for i in range(1, 200)])  # fmt: skip
-    assert len(subdivided(needles, 400).mesh.vertices) <= 600
+    assert len(subdivide(needles, 400).mesh.vertices) <= 600
 
 
 def test_a_mesh_with_enough_vertices_is_left_alone() -> None:
-    assert subdivided(BALL, 162).mesh is BALL
+    assert subdivide(BALL, 162).mesh is BALL

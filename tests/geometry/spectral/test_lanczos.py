@@ -10,11 +10,11 @@ from scipy.sparse import block_diag, csc_matrix, identity
 import shapes
 from fieldconv.geometry import Mesh
 from fieldconv.geometry.spectral import signatures as spectral
-from fieldconv.geometry.spectral.lanczos import factorised, lowest_eigenpairs
+from fieldconv.geometry.spectral.lanczos import factorise, lowest_eigenpairs
 
 
 def lowest(matrix, k, shift=1.0):
-    return lowest_eigenpairs(matrix, factorised(matrix, shift), shift, k)
+    return lowest_eigenpairs(matrix, factorise(matrix, shift), shift, k)
 
 
 def laplacian(vertices, faces):
@@ -63,7 +63,7 @@ def test_no_eigenvalue_of_a_torus_is_missing(k):
 
 def test_what_is_not_symmetric_in_its_order_is_left_to_others():
     matrix = csc_matrix(np.diag(np.arange(50.0)))
-    factors = factorised(matrix, 1.0)
+    factors = factorise(matrix, 1.0)
 
     class Pivoted:
         perm_r, perm_c = factors.perm_r, factors.perm_r[::-1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldconv.geometry import Mesh, refined
-from fieldconv.geometry.spectral.map_refinement import refined_both
+from fieldconv.geometry import Mesh, refine_map
+from fieldconv.geometry.spectral.map_refinement import refine_maps
 from shapes import icosphere
 
 
@@ -34,7 +34,7 @@ def test_jitter_between_isometric_shapes_is_repaired() -> None:
 
     near = np.linalg.norm(mesh.vertices[:, None] - mesh.vertices, axis=2).argsort(1)[:, :4]
     jittered = right[near[np.arange(len(near)), rng.integers(4, size=len(near))]]
-    found = refined(mesh, copy, jittered)
+    found = refine_map(mesh, copy, jittered)
     assert (jittered == right).mean() < 0.3
     assert (found.target == right).mean() > 0.9
     assert error(found.target) < 0.5 * error(jittered)
@@ -43,14 +43,14 @@ def test_jitter_between_isometric_shapes_is_repaired() -> None:
     # A quarter of the vertices anywhere.
     lost = rng.random(len(near)) < 0.25
     jittered[lost] = rng.integers(len(near), size=lost.sum())
-    assert error(refined(mesh, copy, jittered).target) < 0.6 * error(jittered)
+    assert error(refine_map(mesh, copy, jittered).target) < 0.6 * error(jittered)
 
 
 def test_a_map_between_shapes_that_are_not_isometric_stays_near_the_given_one() -> None:
     mesh = lump()
     far = Mesh(mesh.vertices * (1 + 2 * (mesh.vertices[:, :1] > 0.3)), mesh.faces)  # by no means an isometry
     given = np.arange(len(mesh.vertices))
-    free, kept = (refined(mesh, far, given, nearness=share) for share in (0.0, 10.0))
+    free, kept = (refine_map(mesh, far, given, nearness=share) for share in (0.0, 10.0))
     moved = [
         np.linalg.norm(far.vertices[f.target] - far.vertices, axis=1) / far.area**0.5 for f in (free, kept)
     ]
@@ -64,7 +64,7 @@ def test_a_trained_networks_kind_of_error_becomes_smaller() -> None:
     other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()
     off = 0.02 * np.sin(5 * mesh.vertices[:, [1, 2, 0]]) + rng.normal(0, 0.03, mesh.vertices.shape)
     given = np.linalg.norm(other.vertices[:, None] + off[:, None] - other.vertices, axis=2).argmin(1)
-    found = refined(mesh, other, given).target
+    found = refine_map(mesh, other, given).target
     error = [
         np.linalg.norm(other.vertices[target] - other.vertices, axis=1).mean() for target in (given, found)
     ]
@@ -75,9 +75,9 @@ def test_vertices_without_target_take_no_part() -> None:
     mesh = lump()
     given = np.arange(len(mesh.vertices))
     given[::3] = -1
-    assert (refined(mesh, mesh, given).target == np.arange(len(given))).mean() > 0.98
+    assert (refine_map(mesh, mesh, given).target == np.arange(len(given))).mean() > 0.98
     with pytest.raises(ValueError, match="no map to refine"):
-        refined(mesh, mesh, np.full(len(given), -1))
+        refine_map(mesh, mesh, np.full(len(given), -1))
 
 
 def test_dense_meshes_are_refined_on_coarser_ones() -> None:
@@ -85,9 +85,9 @@ def test_dense_meshes_are_refined_on_coarser_ones() -> None:
     other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()
     off = rng.normal(0, 0.03, mesh.vertices.shape)
     given = np.linalg.norm(other.vertices[:, None] + off[:, None] - other.vertices, axis=2).argmin(1)
-    found, back = refined_both(mesh, other, given, given, max_vertices=800)
+    found, back = refine_maps(mesh, other, given, given, max_vertices=800)
     points = np.einsum("nc,ncd->nd", found.weights, other.vertices[other.faces[found.triangle]])
     before = np.linalg.norm(other.vertices[given] - other.vertices, axis=1).mean()
     assert np.linalg.norm(points - other.vertices, axis=1).mean() < 0.5 * before
     assert np.linalg.norm(other.vertices[found.target] - points, axis=1).mean() < 0.02
-    assert np.array_equal(back.target, refined(other, mesh, given, max_vertices=800).target)
+    assert np.array_equal(back.target, refine_map(other, mesh, given, max_vertices=800).target)

@@ -34,7 +34,7 @@ from fieldconv.datasets.creatures.pose import (
 from fieldconv.datasets.creatures.skeleton import PARTS, Skeleton
 from fieldconv.datasets.creatures.solid import make_solid, project_all
 from fieldconv.datasets.creatures.species import SPECIES, skeleton_of
-from fieldconv.geometry.damage.build_bridge import bridged
+from fieldconv.geometry.damage.build_bridge import build_bridge
 from fieldconv.geometry.mesh.halfedge import flip_slivers
 from fieldconv.geometry.mesh.mesh import Mesh
 
@@ -109,7 +109,7 @@ def make_creature(
     points, contact = _pose(skeleton, rest, faces, posing, level, pose * level.pose)
     faces = flip_slivers(points, faces)
     if np.isfinite(contact[0]):
-        points, keep, faces = bridged(points, faces, *contact[1:])
+        points, keep, faces = build_bridge(points, faces, *contact[1:])
         points, rest = points[keep], rest[keep]
         faces = flip_slivers(points, faces)
     mesh, rest = spoil(Mesh(points, faces), rest, damage, level)

@@ -88,13 +88,13 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
 def spoil(mesh: Mesh, rest: Floats, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Floats]:
     """Return a damaged copy of a posed mesh, and the rest positions of the vertices that are left."""
     if difficulty.holes:
-        done = damage.holes(mesh, rng, difficulty.holes, pieces=1.0)
+        done = damage.add_holes(mesh, rng, difficulty.holes, pieces=1.0)
         mesh, rest = done.mesh, rest[done.nearest]
     if difficulty.cut:
         done = damage.cut(mesh, rng, difficulty.cut, pieces=1.0)
         mesh, rest = done.mesh, rest[done.nearest]
     if difficulty.noise:
-        mesh = damage.noise(mesh, rng, difficulty.noise, unit="edge", most=2.5).mesh
+        mesh = damage.add_noise(mesh, rng, difficulty.noise, unit="edge", max_deviations=2.5).mesh
     return mesh, rest
 
 

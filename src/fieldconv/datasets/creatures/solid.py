@@ -14,7 +14,7 @@ import numpy as np
 from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
 from fieldconv.datasets.creatures.skeleton import Skeleton
-from fieldconv.geometry.damage.lattice import cut_cells, joined
+from fieldconv.geometry.damage.lattice import cut_cells, lattice_mesh
 from fieldconv.geometry.mesh.topology import components, renumbered
 
 BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipped, as a whole
@@ -229,7 +229,7 @@ def lattice_surface(solid: Solid, cell: float, turn: Floats, shift: Floats) -> t
     active = _blocks_near_surface(solid, origin, turn, cell, blocks)
     edges, height = _tetrahedra_surface(solid, origin, turn, cell, blocks, active)
 
-    lattice, faces, _ = joined(edges, height, blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1)
+    lattice, faces, _ = lattice_mesh(edges, height, blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1)
     points = origin + cell * lattice @ turn.T
     component = components(len(points), faces)
     keep, faces = renumbered(faces[component[faces[:, 0]] == np.bincount(component).argmax()])

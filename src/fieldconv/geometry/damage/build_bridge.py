@@ -31,7 +31,7 @@ def facing_pairs(points: Floats, faces: Ints, some: Ints, reach: float) -> tuple
     return a[facing], b[facing], gap[facing]
 
 
-def bridged(points: Floats, faces: Ints, a: int, b: int) -> tuple[Floats, Ints, Ints]:
+def build_bridge(points: Floats, faces: Ints, a: int, b: int) -> tuple[Floats, Ints, Ints]:
     """Return the surface bent at two vertices until they almost touch, with the gap bridged.
 
     Returns the moved points, the vertices kept and the renumbered faces; the genus grows by one. If the

@@ -1,7 +1,7 @@
 """Damage as real scans have it: holes, cuts, missing limbs, noise, contacts, other triangles.
 
 Every kind takes a mesh and most a random generator, and returns a `Damaged`: the new mesh, and where each of
-its vertices lies on the old one, so that labels and other data can follow. `damaged` draws a random
+its vertices lies on the old one, so that labels and other data can follow. `damage_mesh` draws a random
 combination. docs/damage.md shows a picture of each kind.
 """
 
@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import dijkstra
 
 from fieldconv._arrays import Array, Bools, Floats, Ints
-from fieldconv.geometry.damage.build_bridge import bridged, facing_pairs
+from fieldconv.geometry.damage.build_bridge import build_bridge, facing_pairs
 from fieldconv.geometry.damage.voxels import outer_surface
 from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
 from fieldconv.geometry.mesh.halfedge import (
@@ -44,7 +44,7 @@ from fieldconv.geometry.resample.remesh import EQUILATERAL, even_size, remesh, u
 from fieldconv.geometry.resample.subdivide import subdivision
 
 MIN_PIECE = 0.02  # share of the faces: smaller pieces that come off are dropped
-MIN_VERTICES = 100  # `damaged` makes no mesh coarser than that
+MIN_VERTICES = 100  # `damage_mesh` makes no mesh coarser than that
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Damaged:
         Examples
         --------
         >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-        >>> undamaged(triangle).carry(np.array([3, 1, 2])).tolist()
+        >>> no_damage(triangle).carry(np.array([3, 1, 2])).tolist()
         [3, 1, 2]
         """
         values = np.asarray(values)
@@ -89,7 +89,7 @@ def carry_vectors(vectors: Array, mesh: Mesh, done: Damaged) -> NDArray[np.compl
     Examples
     --------
     >>> triangle = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    >>> carry_vectors(np.array([1j, 2, 3]), triangle, undamaged(triangle)).round(9).tolist()
+    >>> carry_vectors(np.array([1j, 2, 3]), triangle, no_damage(triangle)).round(9).tolist()
     [1j, (2+0j), (3+0j)]
     """
     flat = np.asarray(vectors, np.complex128).reshape(len(vectors), -1)
@@ -102,12 +102,12 @@ def carry_vectors(vectors: Array, mesh: Mesh, done: Damaged) -> NDArray[np.compl
     return np.asarray(turned.reshape(-1, *vectors.shape[1:]))
 
 
-def undamaged(mesh: Mesh) -> Damaged:
+def no_damage(mesh: Mesh) -> Damaged:
     """Return the mesh itself, each vertex its own origin."""
     return Damaged(mesh, _rows(mesh, np.arange(len(mesh.vertices))))
 
 
-def holes(
+def add_holes(
     mesh: Mesh,
     rng: Generator,
     number: int = 4,
@@ -129,7 +129,7 @@ def holes(
     >>> x, y = np.meshgrid(np.arange(20.0), np.arange(20.0))
     >>> corner = (np.arange(19)[:, None] * 20 + np.arange(19)).reshape(-1, 1)
     >>> sheet = Mesh(np.stack([x, y, 0 * x], -1).reshape(-1, 3), corner + [0, 1, 21, 20])
-    >>> torn = holes(sheet, np.random.default_rng(0), number=2)
+    >>> torn = add_holes(sheet, np.random.default_rng(0), number=2)
     >>> len(torn.mesh.vertices) < 400, bool((torn.carry(sheet.vertices) == torn.mesh.vertices).all())
     (True, True)
     """
@@ -160,7 +160,7 @@ def cut(
     direction : (3,) float, optional
         Normal of the plane, pointing away from the part that stays; random by default.
     pieces : float
-        As for `holes`.
+        As for `add_holes`.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def cut(
     return _without(mesh, height > np.quantile(height, 1 - share), pieces)
 
 
-def missing(
+def remove_tip(
     mesh: Mesh, rng: Generator, share: tuple[float, float] = (0.02, 0.12), *, closed: bool | None = None
 ) -> Damaged:
     """Return the mesh without an end of the shape: the region nearest, along the surface, to a tip.
@@ -199,16 +199,16 @@ def missing(
     gone[order[: np.searchsorted(swept, rng.uniform(*share) * mesh.area) + 1]] = True
     stump = _without(mesh, gone, MIN_PIECE)
     closed = bool(rng.integers(2)) if closed is None else closed
-    return stump.then(filled(stump.mesh)) if closed else stump
+    return stump.then(fill_holes(stump.mesh)) if closed else stump
 
 
-def filled(mesh: Mesh) -> Damaged:
+def fill_holes(mesh: Mesh) -> Damaged:
     """Return the mesh with every rim closed by a fan around a new vertex in its middle.
 
     Examples
     --------
     >>> triangle = Mesh([[0, 0, 0], [3, 0, 0], [0, 3, 0]], [[0, 1, 2]])
-    >>> filled(triangle).mesh.vertices[3].tolist()
+    >>> fill_holes(triangle).mesh.vertices[3].tolist()
     [1.0, 1.0, 0.0]
     """
     count = len(mesh.vertices)
@@ -220,14 +220,14 @@ def filled(mesh: Mesh) -> Damaged:
     return Damaged(Mesh(origin @ mesh.vertices, faces, mesh.name), origin)
 
 
-def noise(
+def add_noise(
     mesh: Mesh,
     rng: Generator,
     share: float = 0.003,
     *,
     unit: Literal["diagonal", "edge"] = "diagonal",
     grain: float = 0.0,
-    most: float = np.inf,
+    max_deviations: float = np.inf,
 ) -> Damaged:
     """Return the mesh with its vertices moved along their normals.
 
@@ -237,7 +237,7 @@ def noise(
         Standard deviation of the move, in diagonals of the bounding box or in mean edge lengths (``unit``).
     grain : float
         0 moves each vertex independently; otherwise the length of the ripples, in diagonals.
-    most : float
+    max_deviations : float
         Largest move, in standard deviations.
     """
     diagonal = np.linalg.norm(np.ptp(mesh.vertices, axis=0))
@@ -248,11 +248,13 @@ def noise(
         height = np.sqrt(2 / 48) * np.cos(mesh.vertices @ waves.T + phase).sum(axis=1, keepdims=True)
     else:
         height = rng.standard_normal((len(mesh.vertices), 1))
-    moved = mesh.vertices + share * size * np.clip(height, -most, most) * mesh.vertex_normals
-    return Damaged(Mesh(moved, mesh.faces, mesh.name), undamaged(mesh).origin)
+    moved = (
+        mesh.vertices + share * size * np.clip(height, -max_deviations, max_deviations) * mesh.vertex_normals
+    )
+    return Damaged(Mesh(moved, mesh.faces, mesh.name), no_damage(mesh).origin)
 
 
-def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
+def smooth(mesh: Mesh, width: float = 0.01) -> Damaged:
     """Return a smoother surface: folds and bumps narrower than ``width``, in diagonals of the box, fade.
 
     Each vertex moves towards the mean of its neighbours and then a little less far back, repeatedly, so
@@ -265,10 +267,10 @@ def smoothed(mesh: Mesh, width: float = 0.01) -> Damaged:
     for _ in range(min(200, int(np.ceil(2 * reach**2)))):
         for step in (0.6, -0.5):
             points = points + step * np.where(alone, 0, mean @ points - points)
-    return Damaged(Mesh(points, mesh.faces, mesh.name), undamaged(mesh).origin)
+    return Damaged(Mesh(points, mesh.faces, mesh.name), no_damage(mesh).origin)
 
 
-def remeshed(mesh: Mesh, rng: Generator, vertices: int | None = None, *, uneven: float = 0.0) -> Damaged:
+def retriangulate(mesh: Mesh, rng: Generator, vertices: int | None = None, *, uneven: float = 0.0) -> Damaged:
     """Return the surface with another triangulation.
 
     Parameters
@@ -282,32 +284,32 @@ def remeshed(mesh: Mesh, rng: Generator, vertices: int | None = None, *, uneven:
     return Damaged(*remesh(mesh, vertices or len(mesh.vertices), rng, density=density))
 
 
-def refined(mesh: Mesh, vertices: int) -> Damaged:
-    """Return the same surface with more vertices, see `fieldconv.geometry.resample.subdivide.subdivided`.
+def refine(mesh: Mesh, vertices: int) -> Damaged:
+    """Return the same surface with more vertices, see `fieldconv.geometry.subdivide`.
 
     Examples
     --------
     >>> triangle = Mesh([[0, 0, 0], [4, 0, 0], [0, 4, 0]], [[0, 1, 2]])
-    >>> fine = refined(triangle, 12)
+    >>> fine = refine(triangle, 12)
     >>> len(fine.mesh.vertices) > 6, np.allclose(fine.carry(triangle.vertices), fine.mesh.vertices)
     (True, True)
     """
     fine, parents = subdivision(mesh, vertices)
-    origin = undamaged(mesh).origin
+    origin = no_damage(mesh).origin
     for _, ends in parents:
         origin = vstack([origin, 0.5 * (origin[ends[:, 0]] + origin[ends[:, 1]])], "csr")
     return Damaged(fine, csr_array(origin))
 
 
-def decimated(mesh: Mesh, vertices: int) -> Damaged:
+def decimate(mesh: Mesh, vertices: int) -> Damaged:
     """Return the mesh with its shortest edges collapsed until ``vertices`` vertices are left.
 
     Examples
     --------
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
-    >>> fine = remeshed(tetrahedron, np.random.default_rng(0), 400).mesh
-    >>> len(decimated(fine, 200).mesh.vertices)
+    >>> fine = retriangulate(tetrahedron, np.random.default_rng(0), 400).mesh
+    >>> len(decimate(fine, 200).mesh.vertices)
     200
     """
     kept = np.arange(len(mesh.vertices))
@@ -330,7 +332,7 @@ def decimated(mesh: Mesh, vertices: int) -> Damaged:
     return Damaged(Mesh(points, faces, mesh.name), _rows(mesh, kept))
 
 
-def fused(mesh: Mesh, rng: Generator, gap: float = 0.01, *, vertices: int | None = None) -> Damaged:
+def fuse(mesh: Mesh, rng: Generator, gap: float = 0.01, *, vertices: int | None = None) -> Damaged:
     """Return the mesh with parts joined that touch or nearly touch, as when a scanner cannot tell them apart.
 
     Parameters
@@ -352,7 +354,7 @@ def fused(mesh: Mesh, rng: Generator, gap: float = 0.01, *, vertices: int | None
     return first.then(Damaged(*remesh(surface, vertices, rng, rounds=2)))
 
 
-def joined(mesh: Mesh, rng: Generator, reach: float = 0.15) -> Damaged:
+def join(mesh: Mesh, rng: Generator, reach: float = 0.15) -> Damaged:
     """Return the mesh with a bridge between two parts that face each other, bent until they almost touch.
 
     The narrowest gap between some random vertices is bridged, if it is less than ``reach`` diagonals of the
@@ -372,12 +374,12 @@ def joined(mesh: Mesh, rng: Generator, reach: float = 0.15) -> Damaged:
         own = narrow[a[narrow] == source]
         far = own[along[b[own]] > np.maximum(apart, 2 * gap[own])]
         if len(far):
-            moved, keep, rest = bridged(points, faces, source, int(b[far[0]]))
+            moved, keep, rest = build_bridge(points, faces, source, int(b[far[0]]))
             return Damaged(Mesh(moved[keep], rest, mesh.name), _rows(mesh, keep))
-    return undamaged(mesh)
+    return no_damage(mesh)
 
 
-def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Damaged:
+def damage_mesh(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Damaged:
     """Return the mesh with a random combination of all kinds of damage.
 
     Parameters
@@ -391,13 +393,13 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
     --------
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
-    >>> fine = remeshed(tetrahedron, np.random.default_rng(0), 400).mesh
-    >>> one, two = damaged(fine, seed=3), damaged(fine, seed=3)
+    >>> fine = retriangulate(tetrahedron, np.random.default_rng(0), 400).mesh
+    >>> one, two = damage_mesh(fine, seed=3), damage_mesh(fine, seed=3)
     >>> bool((one.mesh.vertices == two.mesh.vertices).all()), one.mesh.vertices.shape == fine.vertices.shape
     (True, False)
     """
     rng = np.random.default_rng(seed)
-    result = undamaged(mesh)
+    result = no_damage(mesh)
 
     def happens(chance: float) -> bool:
         return bool(rng.random() < chance * min(strength, 1.0))
@@ -408,30 +410,30 @@ def damaged(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) -> Dam
 
     count = len(mesh.vertices)
     if happens(0.2) and count >= 500 and not len(rims(count, mesh.faces)[0]):
-        then(fused(result.mesh, rng, strength * rng.uniform(0.002, 0.02)))
+        then(fuse(result.mesh, rng, strength * rng.uniform(0.002, 0.02)))
     if happens(0.2):
-        then(joined(result.mesh, rng, strength * rng.uniform(0.02, 0.2)))
+        then(join(result.mesh, rng, strength * rng.uniform(0.02, 0.2)))
     if happens(0.5):
         coarser = strength * rng.uniform(0, np.log(8)) if rng.random() < 0.5 else 0.0
         wanted = max(min(count, max(MIN_VERTICES, count // 8)), round(count * np.exp(-coarser)))
-        then(remeshed(result.mesh, rng, wanted, uneven=strength * rng.uniform(0, 1)))
+        then(retriangulate(result.mesh, rng, wanted, uneven=strength * rng.uniform(0, 1)))
     if happens(0.25):
-        then(missing(result.mesh, rng, (0.01, 0.01 + 0.12 * strength)))
+        then(remove_tip(result.mesh, rng, (0.01, 0.01 + 0.12 * strength)))
     if happens(0.25):
         then(cut(result.mesh, rng, strength * rng.uniform(0.02, 0.3)))
     if happens(0.4):
-        then(holes(result.mesh, rng, int(rng.integers(1, 6)), (0.002, 0.002 + 0.02 * strength)))
+        then(add_holes(result.mesh, rng, int(rng.integers(1, 6)), (0.002, 0.002 + 0.02 * strength)))
         if rng.random() < 0.3:
-            then(filled(result.mesh))
+            then(fill_holes(result.mesh))
     if happens(0.2):
-        then(smoothed(result.mesh, strength * rng.uniform(0.002, 0.012)))
+        then(smooth(result.mesh, strength * rng.uniform(0.002, 0.012)))
     if happens(0.3):
-        then(noise(result.mesh, rng, strength * rng.uniform(0.0, 0.004), grain=rng.uniform(0.02, 0.15)))
+        then(add_noise(result.mesh, rng, strength * rng.uniform(0.0, 0.004), grain=rng.uniform(0.02, 0.15)))
     if happens(0.5):
         if rng.random() < 0.5:
-            then(noise(result.mesh, rng, strength * rng.uniform(0, 0.006)))
+            then(add_noise(result.mesh, rng, strength * rng.uniform(0, 0.006)))
         else:
-            then(noise(result.mesh, rng, strength * rng.uniform(0, 0.3), unit="edge"))
+            then(add_noise(result.mesh, rng, strength * rng.uniform(0, 0.3), unit="edge"))
     return result
 
 
@@ -440,7 +442,7 @@ def _without(mesh: Mesh, gone: Bools, pieces: float) -> Damaged:
     count = len(mesh.vertices)
     faces = without_pinches(count, mesh.faces[~gone[mesh.faces].any(axis=1)])
     if not len(faces):
-        return undamaged(mesh)
+        return no_damage(mesh)
     component = components(count, faces)[faces[:, 0]]
     size = np.bincount(component)
     large = size >= min(pieces * len(faces), size.max())

@@ -125,7 +125,7 @@ def cut_cells(
     return ends, height, count
 
 
-def joined(ends: Ints, height: Floats, ny: int, nz: int) -> tuple[Floats, Ints, Ints]:
+def lattice_mesh(ends: Ints, height: Floats, ny: int, nz: int) -> tuple[Floats, Ints, Ints]:
     """Return the points in cells, the faces, and the two lattice ends (V, 2) of each point's edge."""
     key, first, corner = np.unique(ends[:, 0] << 32 | ends[:, 1], return_index=True, return_inverse=True)
     numbers = np.stack([key >> 32, key & 0xFFFFFFFF], axis=1)

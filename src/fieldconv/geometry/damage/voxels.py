@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.damage.lattice import cut_cells, joined, random_turn
+from fieldconv.geometry.damage.lattice import cut_cells, lattice_mesh, random_turn
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import capped, manifold_part, tidy
 from fieldconv.geometry.resample.remesh import Reference, make_reference, nearest_in_triangle, settle
@@ -195,7 +195,7 @@ def outer_surface(
     ends, height, used = cut_cells(
         value, 0, 0, 0, shape[1], shape[2], np.empty((1 << 16, 2), np.int64), np.empty((1 << 16, 2)), 0
     )
-    lattice, triangles, numbers = joined(ends[:used], height[:used], shape[1], shape[2])
+    lattice, triangles, numbers = lattice_mesh(ends[:used], height[:used], shape[1], shape[2])
     keep, triangles = tidy(len(lattice), triangles)
     found = Mesh(lattice[keep], triangles)
     i, j, k = np.unravel_index(numbers[keep] // 2, shape)

@@ -59,7 +59,7 @@ class Discs:
 
 
 @kernel
-def wrapped(angle):  # type: ignore[no-untyped-def]
+def wrap_angle(angle):  # type: ignore[no-untyped-def]
     """Return the same angle, or array of angles, in [−π, π]."""
     return angle - 2 * np.pi * np.rint(angle / (2 * np.pi))
 
@@ -77,7 +77,7 @@ PAIR = np.dtype(
 
 
 @kernel
-def with_room(records, used, more):  # type: ignore[no-untyped-def]
+def grow(records, used, more):  # type: ignore[no-untyped-def]
     """Return the records, in a larger array if there is no room for ``more`` after the ``used``."""
     if used + more <= len(records):
         return records
@@ -125,8 +125,8 @@ def _keep_mutual(  # type: ignore[no-untyped-def]
             one, other = (pair, mirror) if speaks else (mirror, pair)
             there, turned = angle[one], transport[one]
             if equal and distance[one] > 0:  # the mean of both, so that the order does not matter
-                off = wrapped(angle[other] + np.pi + transport[other] - there)
-                twist = wrapped(-transport[other] - turned)
+                off = wrap_angle(angle[other] + np.pi + transport[other] - there)
+                twist = wrap_angle(-transport[other] - turned)
                 if max(abs(off), abs(twist)) < APART:
                     there, turned = there + off / 2, turned + twist / 2
                 else:  # they are two paths
@@ -134,7 +134,7 @@ def _keep_mutual(  # type: ignore[no-untyped-def]
             if not speaks:
                 there, turned = there + np.pi + turned, -turned
             kept_distance[kept] = min(distance[pair], distance[mirror])
-            kept_angle[kept] = wrapped(there)
+            kept_angle[kept] = wrap_angle(there)
             kept_transport[kept] = turned
             kept += 1
         kept_offsets[row + 1] = kept

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Ints
 from fieldconv._compiled import blocks, kernel, num_threads, run_blocks
-from fieldconv.geometry.geodesic.discs import with_room
+from fieldconv.geometry.geodesic.discs import grow
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -54,13 +54,13 @@ def _fill_rows(vertices, offsets, corners, first, last, distances):  # type: ign
     distance = np.full(len(vertices), np.inf)
     reached = np.empty(len(vertices), np.int64)
     for source in range(first, last):
-        for j in range(grow(vertices, offsets, corners, source, limit, distance, reached)):
+        for j in range(spread_distance(vertices, offsets, corners, source, limit, distance, reached)):
             distances[source, reached[j]] = distance[reached[j]]
             distance[reached[j]] = np.inf
 
 
 @kernel
-def grow(vertices, offsets, corners, source, limit, distance, reached):  # type: ignore[no-untyped-def]
+def spread_distance(vertices, offsets, corners, source, limit, distance, reached):  # type: ignore[no-untyped-def]
     """Spread geodesic distance from ``source`` as far as it stays below ``limit``.
 
     ``distance`` is infinite on entry. On return the first entries of ``reached``, as many as returned, are
@@ -77,7 +77,7 @@ def grow(vertices, offsets, corners, source, limit, distance, reached):  # type:
         size -= 1
         if here > distance[vertex] or here >= limit[vertex]:
             continue
-        heap = with_room(heap, size, 2 * (offsets[vertex + 1] - offsets[vertex]))
+        heap = grow(heap, size, 2 * (offsets[vertex + 1] - offsets[vertex]))
         for corner in range(offsets[vertex], offsets[vertex + 1]):
             for side in range(2):
                 target, third = corners[corner, side], corners[corner, 1 - side]

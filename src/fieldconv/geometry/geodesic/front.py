@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldconv._compiled import kernel
 from fieldconv.geometry.geodesic.charts import beside
-from fieldconv.geometry.geodesic.discs import PAIR, with_room, wrapped
+from fieldconv.geometry.geodesic.discs import PAIR, grow, wrap_angle
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 from fieldconv.geometry.mesh.mesh import Mesh
 
@@ -49,7 +49,7 @@ REACHED = np.dtype(
 )
 
 
-def suits_front(mesh: Mesh) -> bool:
+def is_front_accurate(mesh: Mesh) -> bool:
     """Return whether the front is close to exact on a mesh: not if it consists of thin, obtuse triangles."""
     corners = mesh.vertices[mesh.faces]
     squares = np.sort(((corners - np.roll(corners, 1, axis=1)) ** 2).sum(-1), axis=1)
@@ -82,7 +82,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 continue  # a shorter path was found since
             here.taken += 1
             begin, end = 2 * first_corner[vertex], 2 * first_corner[vertex + 1]
-            heap = with_room(heap, heap_size, end - begin)
+            heap = grow(heap, heap_size, end - begin)
             for place in range(begin, end):
                 update = updates[place]
                 if update.target == source:
@@ -101,8 +101,8 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 turned = here.carried + update.over
                 if across:
                     part = _part_before_target(update, at, below)
-                    outgoing = here.angle + part * wrapped(helper.angle - here.angle)
-                    turned += part * wrapped(helper.carried + update.over_helper - turned)
+                    outgoing = here.angle + part * wrap_angle(helper.angle - here.angle)
+                    turned += part * wrap_angle(helper.carried + update.over_helper - turned)
                 else:
                     outgoing = update.direction if vertex == source else here.angle
                 if target.distance == np.inf:
@@ -112,14 +112,14 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 push(heap, heap_size, best, update.target)
                 heap_size += 1
 
-        pairs = with_room(pairs, count, seen_count)
+        pairs = grow(pairs, count, seen_count)
         before = count
         for target_vertex in np.sort(seen[:seen_count]):
             end_point = reached[target_vertex]
             if wanted[target_vertex]:
                 pair = pairs[count]
                 pair.target, pair.distance, pair.ambiguous = target_vertex, end_point.distance, False
-                pair.angle, pair.transport = wrapped(end_point.angle), wrapped(end_point.carried)
+                pair.angle, pair.transport = wrap_angle(end_point.angle), wrap_angle(end_point.carried)
                 count += 1
             end_point.distance, end_point.taken = np.inf, 0
         counts[number] = count - before

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.geodesic.charts import Charts, charts
-from fieldconv.geometry.geodesic.discs import Discs, wrapped
+from fieldconv.geometry.geodesic.discs import Discs, wrap_angle
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 
 Columns = tuple[Ints, Floats, Floats, Floats]  # targets, distances, angles and transports
@@ -143,7 +143,7 @@ def collect_discs(
     columns = zip(*discs, strict=True) if discs else [(np.zeros(0),)] * 4
     found, distance, angle, transport = (np.concatenate(column) for column in columns)
     ambiguous = np.zeros(len(found), bool)  # heat is a mean of all paths by itself
-    values = distance, wrapped(angle), wrapped(transport), ambiguous
+    values = distance, wrap_angle(angle), wrap_angle(transport), ambiguous
     return _symmetric(Discs(ids, offsets, found.astype(np.int64), *values), wanted)
 
 
@@ -163,7 +163,7 @@ def _symmetric(discs: Discs, wanted: Bools) -> Discs:
     keep = mutual | ~(is_source[discs.targets] & wanted[centres])
     distance = np.where(mutual, (discs.distance + discs.distance[mirror]) / 2, discs.distance)
     # Half the difference, the short way round; one end decides, so that rounding cannot differ.
-    transport = wrapped(discs.transport - wrapped(discs.transport + discs.transport[mirror]) / 2)
+    transport = wrap_angle(discs.transport - wrap_angle(discs.transport + discs.transport[mirror]) / 2)
     transport = np.where(centres < discs.targets, transport, -transport[mirror])
     transport = np.where(mutual, transport, discs.transport)
     from_there = -np.exp(1j * (discs.angle[mirror] - transport))

@@ -17,7 +17,7 @@ import numpy as np
 
 from fieldconv._compiled import kernel
 from fieldconv.geometry.geodesic.charts import beside
-from fieldconv.geometry.geodesic.discs import APART, EQUAL, PAIR, with_room, wrapped
+from fieldconv.geometry.geodesic.discs import APART, EQUAL, PAIR, grow, wrap_angle
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 
 SAME_ANGLE = 1e-9  # radians; light along an edge is light in both triangles beside it
@@ -112,7 +112,7 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
             chart, sources[number], radius, sheets, most, needles, reached, seen, lit, lit_corners, entered,
             number, wedges, heap, tally,
         )  # fmt: skip
-        pairs = with_room(pairs, count, tally.seen)
+        pairs = grow(pairs, count, tally.seen)
         before = count
         for target in np.sort(seen[: tally.seen]):
             end = reached[target]
@@ -120,7 +120,7 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
                 _take_mean_of_equals(end)
                 pair = pairs[count]
                 pair.target, pair.distance, pair.ambiguous = target, end.distance, end.ambiguous
-                pair.angle, pair.transport = np.arctan2(end.y, end.x), wrapped(end.carried)
+                pair.angle, pair.transport = np.arctan2(end.y, end.x), wrap_angle(end.carried)
                 count += 1
             end.distance, end.settled = np.inf, False
         counts[number] = count - before
@@ -147,7 +147,7 @@ def _spread(  # type: ignore[no-untyped-def]
         # Too much light is stopped; none enters corners that are too narrow, so that vertices may be left
         # over.
         if not tally.edges_only and (tally.wedges > tally.allowed or (done and needles)):
-            heap = with_room(heap, ZERO, tally.seen + most)
+            heap = grow(heap, ZERO, tally.seen + most)
             _go_along_edges(reached, seen, heap, tally)
         elif done:
             return wedges, heap
@@ -155,9 +155,9 @@ def _spread(  # type: ignore[no-untyped-def]
         remove_first(heap, tally.heap)
         tally.heap -= 1
         if tally.wedges + most > len(wedges):
-            wedges = with_room(wedges, tally.wedges, most)
+            wedges = grow(wedges, tally.wedges, most)
         if tally.heap + most > len(heap):
-            heap = with_room(heap, tally.heap, most)
+            heap = grow(heap, tally.heap, most)
         if item < 0:
             origin = -1 - item
             if not reached[origin].settled and key <= reached[origin].distance:
@@ -484,7 +484,7 @@ def _forget_equals(end):  # type: ignore[no-untyped-def]
 def _take_note_of_equal(end, x, y, carried):  # type: ignore[no-untyped-def]
     """Take note of another path, to (x, y), as long as the one that is known; it may be the same."""
     aside = np.arctan2(end.x * y - end.y * x, end.x * x + end.y * y)
-    carried = wrapped(carried - end.carried)
+    carried = wrap_angle(carried - end.carried)
     end.least_aside, end.most_aside = min(end.least_aside, aside), max(end.most_aside, aside)
     end.least_carried, end.most_carried = min(end.least_carried, carried), max(end.most_carried, carried)
     spread = max(end.most_aside - end.least_aside, end.most_carried - end.least_carried)

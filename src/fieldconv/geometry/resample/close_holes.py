@@ -10,7 +10,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import capped, edge_graph, manifold_part, rims
 
 
-def closed_copy(mesh: Mesh) -> Mesh:
+def close_holes(mesh: Mesh) -> Mesh:
     """Return the mesh with a cone over every rim; the apexes are its last vertices.
 
     All faces stay. Edges where a surface branches, or where faces of both sides meet, are no rims.
@@ -18,7 +18,7 @@ def closed_copy(mesh: Mesh) -> Mesh:
     Examples
     --------
     >>> triangle = Mesh([[0, 0, 0], [3, 0, 0], [0, 3, 0]], [[0, 1, 2]])
-    >>> closed_copy(triangle).vertices[3].tolist(), len(closed_copy(triangle).faces)
+    >>> close_holes(triangle).vertices[3].tolist(), len(close_holes(triangle).faces)
     ([1.0, 1.0, 0.0], 4)
     """
     count = len(mesh.vertices)

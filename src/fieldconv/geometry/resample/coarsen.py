@@ -17,7 +17,7 @@ ROUNDS = 1  # how often seeds move to the middle of their region
 
 @dataclass(frozen=True)
 class Resampled:
-    """The same surface with fewer or more vertices: what `coarsened` and `subdivided` return.
+    """The same surface with fewer or more vertices: what `coarsen` and `subdivide` return.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Resampled:
     origin: Ints
 
 
-def coarsened(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:
+def coarsen(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:
     """Return a mesh with about ``vertices`` vertices, evenly spread over the surface.
 
     Each vertex joins the region of the seed nearest along edges; regions become vertices, with triangles
@@ -55,7 +55,7 @@ def coarsened(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:
     >>> corner = (np.arange(39)[:, None] * 40 + np.arange(39)).ravel()
     >>> faces = np.concatenate([np.stack([corner, corner + 1, corner + 41], 1),
     ...                         np.stack([corner, corner + 41, corner + 40], 1)])
-    >>> small = coarsened(Mesh(np.stack([x, y, 0 * x], 1), faces), 100)
+    >>> small = coarsen(Mesh(np.stack([x, y, 0 * x], 1), faces), 100)
     >>> 60 < len(small.mesh.vertices) < 160, len(small.vertex_map)
     (True, 1600)
     """

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv._compiled import blocks, kernel
-from fieldconv.geometry.geodesic.distances import grow, length_between, triangles_around
+from fieldconv.geometry.geodesic.distances import length_between, spread_distance, triangles_around
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames, vertex_ids
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.numbering import by_position, position_order
@@ -166,10 +166,10 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
     >>> (weight * x[index]).sum(1).round(1)
     array([0. , 2. , 2. , 0. , 0.5])
     """
-    return seen_samples(mesh, samples, k).interpolation()
+    return nearby_samples(mesh, samples, k).interpolation()
 
 
-class SeenSamples(NamedTuple):
+class NearbySamples(NamedTuple):
     """The k nearest samples of every vertex, as they are seen from there."""
 
     index: Ints  # type: ignore[assignment]  # (V, k) this and the transport are as of `Interpolation`
@@ -196,7 +196,7 @@ class SeenSamples(NamedTuple):
         return weight
 
 
-def seen_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> SeenSamples:
+def nearby_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> NearbySamples:
     """Return what every vertex sees of its k nearest samples; `interpolation` makes weights of it."""
     ids = _checked(samples, mesh)
     reached, distance = nearest_samples(mesh, ids, k)
@@ -205,7 +205,7 @@ def seen_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> SeenSamples:
     _see_along_surface(mesh, ids, reached, distance, position, transport)
     usable = reached >= 0
     usable[:, 0] = True
-    return SeenSamples(index, np.where(usable, transport, 0.0), position, distance, usable)
+    return NearbySamples(index, np.where(usable, transport, 0.0), position, distance, usable)
 
 
 _CHUNK = 2**16  # points at a time, which bounds the memory
@@ -302,7 +302,7 @@ def _geodesic_order(vertices, offsets, corners, first, count):  # type: ignore[n
     order = np.empty(count, np.int64)
     for i in range(count):
         order[i] = first if i == 0 else np.argmax(nearest)
-        for j in range(grow(vertices, offsets, corners, order[i], nearest, distance, reached)):
+        for j in range(spread_distance(vertices, offsets, corners, order[i], nearest, distance, reached)):
             vertex = reached[j]
             nearest[vertex] = min(nearest[vertex], distance[vertex])
             distance[vertex] = np.inf
@@ -333,7 +333,9 @@ def _nearest(vertices, offsets, corners, samples, k):  # type: ignore[no-untyped
     distance = np.full(len(vertices), np.inf)
     reached = np.empty(len(vertices), np.int64)
     for sample in range(len(samples)):
-        for j in range(grow(vertices, offsets, corners, samples[sample], limit, distance, reached)):
+        for j in range(
+            spread_distance(vertices, offsets, corners, samples[sample], limit, distance, reached)
+        ):
             vertex = reached[j]
             if distance[vertex] < limit[vertex]:
                 slot = k - 1

@@ -12,7 +12,7 @@ ROUNDS = 24  # each halves the longest edges
 _TURN = np.array([0, 1, 2, 0, 1])
 
 
-def subdivided(mesh: Mesh, vertices: int) -> Resampled:
+def subdivide(mesh: Mesh, vertices: int) -> Resampled:
     """Return the same surface with edges as short as those of an even mesh of ``vertices`` vertices.
 
     Long edges are split in the middle, repeatedly; the result has at most 1.5 times ``vertices``. A mesh that
@@ -21,7 +21,7 @@ def subdivided(mesh: Mesh, vertices: int) -> Resampled:
     Examples
     --------
     >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
-    >>> fine = subdivided(square, 100)
+    >>> fine = subdivide(square, 100)
     >>> 60 < len(fine.mesh.vertices) <= 150, round(fine.mesh.area, 12), fine.vertex_map.tolist()
     (True, 1.0, [0, 1, 2, 3])
     """
@@ -34,7 +34,7 @@ def subdivided(mesh: Mesh, vertices: int) -> Resampled:
 
 
 def subdivision(mesh: Mesh, vertices: int) -> tuple[Mesh, list[tuple[int, Ints]]]:
-    """Return the mesh of `subdivided`, and for each round its first new vertex and the split edges (n, 2).
+    """Return the mesh of `subdivide`, and for each round its first new vertex and the split edges (n, 2).
 
     New vertices are the middles of these edges, whose ends were there before.
     """

@@ -22,7 +22,7 @@ ORTHOGONAL = 1e-7  # largest inner product between two eigenvectors
 EXACT = 1e-10  # residual of an eigenvector of the inverse, in parts of its eigenvalue, that is small enough
 
 
-def factorised(matrix: csc_matrix, shift: float) -> SuperLU:
+def factorise(matrix: csc_matrix, shift: float) -> SuperLU:
     """Return the factors of a symmetric matrix plus a multiple of 1; raise RuntimeError if it is singular."""
     return splu(
         (matrix + shift * identity(matrix.shape[0], format="csc")).tocsc(),
@@ -38,7 +38,7 @@ def lowest_eigenpairs(
     """Return the lowest ``k`` eigenvalues, ascending, and eigenvectors (n, k) of a symmetric matrix, or None.
 
     The matrix has no negative eigenvalues; ``factors`` are those of the matrix plus ``shift`` > 0 on its
-    diagonal (`factorised`); ``k`` is much smaller than n. None if convergence is slow, or if some copies of a
+    diagonal (`factorise`); ``k`` is much smaller than n. None if convergence is slow, or if some copies of a
     repeated eigenvalue are missing: started from one vector, the method finds, up to rounding, only one
     direction of each eigenspace.
     """
@@ -87,7 +87,7 @@ def is_complete(matrix: csc_matrix, values: Floats) -> bool:
         return False
     last = gaps[-1]
     try:
-        pivots = factorised(matrix, -(values[last] + values[last + 1]) / 2)
+        pivots = factorise(matrix, -(values[last] + values[last + 1]) / 2)
     except RuntimeError:
         return False
     symmetric = np.array_equal(pivots.perm_r, pivots.perm_c)

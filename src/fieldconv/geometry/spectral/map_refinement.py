@@ -12,7 +12,7 @@ from fieldconv._arrays import Ints
 from fieldconv._compiled import blocks
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import neighbour_means
-from fieldconv.geometry.resample.coarsen import Resampled, coarsened
+from fieldconv.geometry.resample.coarsen import Resampled, coarsen
 from fieldconv.geometry.resample.sampling import farthest_points
 from fieldconv.geometry.spectral.embedding import nearest_in_triangles
 from fieldconv.geometry.spectral.signatures import Eigenbasis, eigenbasis
@@ -30,7 +30,7 @@ CLOSE = 8  # vertices near a point, searched for one in the right region
 MAX_DISTANCES = 2**22  # squared distances at a time
 
 
-class Refined(NamedTuple):
+class RefinedMap(NamedTuple):
     """A map from A to B: vertices of B, and the same more precisely as points in its triangles."""
 
     target: Ints  # (V_A,)
@@ -38,14 +38,14 @@ class Refined(NamedTuple):
     weights: Numbers  # (V_A, 3)
 
 
-def refined(
+def refine_map(
     a: Mesh,
     b: Mesh,
     target: NDArray[np.integer],
     *,
     nearness: float = NEARNESS,
     max_vertices: int = MAX_VERTICES,
-) -> Refined:
+) -> RefinedMap:
     """Return a map that is smoother than a given one and close to it.
 
     The map takes functions on B to A, in k eigenfunctions of each. From that matrix, made nearly a rotation,
@@ -73,15 +73,15 @@ def refined(
     return _refine(one, two, target, nearness)
 
 
-def refined_both(
+def refine_maps(
     a: Mesh,
     b: Mesh,
     there: NDArray[np.integer],
     back: NDArray[np.integer],
     *,
     max_vertices: int = MAX_VERTICES,
-) -> tuple[Refined, Refined]:
-    """Return better maps from A to B and from B to A, as `refined`, in less time than one after the other."""
+) -> tuple[RefinedMap, RefinedMap]:
+    """Return better maps from A to B and from B to A, as two calls of `refine_map` in less time."""
     one, two = _prepare(a, b, max_vertices)
     return _refine(one, two, there, NEARNESS), _refine(two, one, back, NEARNESS)
 
@@ -96,14 +96,14 @@ class _Side(NamedTuple):
 
 def _prepare(a: Mesh, b: Mesh, max_vertices: int) -> tuple[_Side, _Side]:
     given = a.normalised(), b.normalised()
-    coarse = [coarsened(mesh, max_vertices) for mesh in given]
+    coarse = [coarsen(mesh, max_vertices) for mesh in given]
     size = min(len(part.mesh.vertices) for part in coarse)
     k = max(2, min(FUNCTIONS, size // MIN_VERTICES_PER_FUNCTION))
     bases = [eigenbasis(part.mesh, k) for part in coarse]
     return _Side(given[0], coarse[0], bases[0]), _Side(given[1], coarse[1], bases[1])
 
 
-def _refine(one: _Side, two: _Side, target: NDArray[np.integer], nearness: float) -> Refined:
+def _refine(one: _Side, two: _Side, target: NDArray[np.integer], nearness: float) -> RefinedMap:
     targets: Ints = np.asarray(target, np.int64)
     if not (targets >= 0).any():
         raise ValueError("there is no map to refine: no vertex has a target")
@@ -115,7 +115,7 @@ def _refine(one: _Side, two: _Side, target: NDArray[np.integer], nearness: float
     mesh, found = two.coarse.mesh, _nearest(here, there)
     triangle, weights, _ = nearest_in_triangles(here, there, mesh.faces, vertex=found)
     if one.coarse.mesh is one.given and mesh is two.given:
-        return Refined(found, triangle, weights)
+        return RefinedMap(found, triangle, weights)
     # From the vertices of A's coarse mesh to all of A, and to the vertices and triangles of B.
     corners = np.where(triangle[:, None] >= 0, mesh.faces[triangle], found[:, None])
     weights = np.where(triangle[:, None] >= 0, weights, [1, 0, 0])
@@ -133,7 +133,7 @@ def _interpolation(side: _Side) -> tuple[Ints, Numbers]:
     return np.where(outside, region[:, None], mesh.faces[triangle]), np.where(outside, [1, 0, 0], share)
 
 
-def _place(side: _Side, points: Numbers, regions: Ints) -> Refined:
+def _place(side: _Side, points: Numbers, regions: Ints) -> RefinedMap:
     """The vertices and triangles of the given mesh nearest to points near some regions of the coarse one."""
     # Other vertices may be closer in space, on another limb.
     mesh = side.given
@@ -142,7 +142,7 @@ def _place(side: _Side, points: Numbers, regions: Ints) -> Refined:
     best = close[np.arange(len(close)), right.argmax(1)]
     target = np.where(right.any(1), best, side.coarse.origin[regions[:, 0]])
     triangle, weights, _ = nearest_in_triangles(points, mesh.vertices, mesh.faces, vertex=target)
-    return Refined(target, triangle, weights)
+    return RefinedMap(target, triangle, weights)
 
 
 def _describe(

@@ -21,7 +21,7 @@ from fieldconv._arrays import Floats, Ints
 from fieldconv._process import one_blas_thread
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 from fieldconv.geometry.resample.pointcloud import triangulate
-from fieldconv.geometry.spectral.lanczos import factorised, is_complete, lowest_eigenpairs
+from fieldconv.geometry.spectral.lanczos import factorise, is_complete, lowest_eigenpairs
 
 RESOLVED = 128  # eigenfunctions that resolve the default times and energies of signatures
 DENSE = 3000  # vertices for which all eigenvalues can be found if some of those wanted are hard to find
@@ -275,7 +275,7 @@ def _by_sparse_solvers(matrix: csc_matrix, k: int) -> tuple[Floats, Floats] | No
     found = None
     for shift in (1.0, 100.0):  # below zero, where the matrix is safely invertible
         try:
-            factors = factorised(matrix, shift)
+            factors = factorise(matrix, shift)
             exact = lowest_eigenpairs(matrix, factors, shift, k)
             if exact is not None:
                 return exact

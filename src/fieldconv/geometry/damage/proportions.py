@@ -15,7 +15,7 @@ WAVES = 15  # number of lowest eigenfunctions that decide where it becomes thick
 MAX_CHANGE = 0.7  # largest logarithm of a change of thickness
 
 
-def reshaped(
+def reshape(
     mesh: Mesh,
     seed: int | Sequence[int],
     strength: float = 1.0,
@@ -51,7 +51,7 @@ def reshaped(
     --------
     >>> tetrahedron = Mesh([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
     ...                    [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
-    >>> other = reshaped(tetrahedron, seed=0)
+    >>> other = reshape(tetrahedron, seed=0)
     >>> bool((other.faces == tetrahedron.faces).all()), round(float(other.area), 6)
     (True, 1.0)
     """

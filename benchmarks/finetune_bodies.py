@@ -19,8 +19,7 @@ import torch
 import fieldconv as fc
 from fieldconv._io import write_json
 from fieldconv.datasets import HumanSegmentation, SurfaceDataset
-from fieldconv.training import Machine
-from fieldconv.training.finetune import settings_from, start_from
+from fieldconv.training import Machine, start_from
 
 TESTED, STEPS = 60, 400
 
@@ -36,7 +35,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     base = fc.load(options.network)
-    settings = fc.FCNetConfig(head="labels", outputs=8, **settings_from(base))
+    settings = base.config.changed(head="labels", outputs=8)
     to_surface = fc.ToSurface(**settings.surface_settings.to_dict())
     every = HumanSegmentation.read(options.data, split="train")
     rows: list[dict[str, Any]] = []

@@ -16,7 +16,7 @@ from fieldconv.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks import task_named
 from fieldconv.training import CheckpointError, evaluate, load, match, predict, train
-from fieldconv.training.fit import adopt
+from fieldconv.training.fit import attach_task
 from fieldconv.training.outputs import NetworkOutputs
 from tests.training.blobs import blob, blobs, tiny_network
 
@@ -55,7 +55,7 @@ def test_nothing_is_pickled(segmenter: tuple[FCNet, Path]) -> None:
 def test_save_pretrained_keeps_the_template(tmp_path: Path) -> None:
     data = blobs("correspondence", count=1)
     model = tiny_network("correspondence", data)
-    adopt(model, data)
+    attach_task(model, data)
     model.save_pretrained(tmp_path)
     found = FCNet.from_pretrained(tmp_path).template
     assert found is not None
@@ -65,7 +65,7 @@ def test_save_pretrained_keeps_the_template(tmp_path: Path) -> None:
 def test_another_template_is_refused() -> None:
     data = blobs("correspondence", count=1)
     model = tiny_network("correspondence", data)
-    adopt(model, data)
+    attach_task(model, data)
     template = model.template
     assert template is not None
     model.template = Mesh(template.vertices[::-1], template.faces)
@@ -227,7 +227,7 @@ def test_match_maps_a_shape_to_its_renumbered_self(task: str) -> None:
     """Even an untrained network gives a point and its copy the same descriptor."""
     data = blobs(task, count=2)
     model = tiny_network(task, data)
-    adopt(model, data)
+    attach_task(model, data)
     mesh, _ = blob(3, 1)
     order = np.random.default_rng(0).permutation(len(mesh.vertices))
     copy = Mesh(mesh.vertices[order], np.argsort(order)[mesh.faces])

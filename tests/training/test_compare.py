@@ -19,8 +19,7 @@ from fieldconv.runs import Compared, Run
 from fieldconv.tasks import Evaluation
 from fieldconv.training.comparison.compare_networks import Comparison, announcement
 from fieldconv.training.comparison.plan import plan_runs, with_epochs
-from fieldconv.training.comparison.results import differences_of
-from fieldconv.training.comparison.significance import holm, paired_test
+from fieldconv.training.comparison.results import differences_of, holm, paired_test
 from fieldconv.viz.report_page import write_group_figures
 
 SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}
@@ -310,16 +309,17 @@ def test_budget_is_as_many_epochs_as_fit(found: Comparison, folder: Path, tmp_pa
         fc.compare(["pointnet2"], out=tmp_path, budget=1, epochs=1)
 
 
-def test_what_was_measured_with_other_settings_is_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_measured_with_other_settings_is_measured_again(tmp_path: Path) -> None:
     from fieldconv.training.comparison import compare_networks as module
 
-    was_there = []
-    monkeypatch.setattr(module, "measured_cost", lambda _, kept: was_there.append(kept.is_file()))
+    was_there: list[bool] = []
+
+    def measure(_: Path, kept: Path) -> Any:
+        was_there.append(kept.is_file())
+
     for width in (8, 8, 16):
         [planned] = plan_runs("segmentation", ["diffusionnet"], seeds=1, changes={"width": width})
-        module._cost(planned.settings, tmp_path / "diffusionnet")
+        module._cost(planned.settings, tmp_path / "diffusionnet", measure)
         (tmp_path / "diffusionnet.json").write_text("{}", encoding="utf-8")
     assert was_there == [False, True, False]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fieldconv.training.lock import LOCK, only_one
+from fieldconv.training.lock import LOCK, run_lock
 
 HOLDING = """
 import sys, time
-from fieldconv.training.lock import only_one
-with only_one(sys.argv[1]):
+from fieldconv.training.lock import run_lock
+with run_lock(sys.argv[1]):
     print("holding", flush=True)
     time.sleep(600)
 """
@@ -29,7 +29,7 @@ def test_another_process_is_named_and_a_crash_frees_the_folder(tmp_path: Path) -
         assert other.stdout.readline() == "holding\n"
         with (
             pytest.raises(ValueError, match=rf"in use: process {other.pid} on .* since 20"),
-            only_one(tmp_path),
+            run_lock(tmp_path),
         ):
             pytest.fail("two at once")
     finally:
@@ -37,7 +37,7 @@ def test_another_process_is_named_and_a_crash_frees_the_folder(tmp_path: Path) -
         other.wait()
     for _ in range(50):  # until the system has taken the lock away
         try:
-            with only_one(tmp_path):
+            with run_lock(tmp_path):
                 assert (tmp_path / LOCK).exists()
             return
         except ValueError:
@@ -46,5 +46,5 @@ def test_another_process_is_named_and_a_crash_frees_the_folder(tmp_path: Path) -
 
 
 def test_nothing_is_locked_without_a_folder() -> None:
-    with only_one(None), only_one(None):
+    with run_lock(None), run_lock(None):
         pass

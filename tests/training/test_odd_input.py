@@ -12,7 +12,7 @@ from fieldconv.cli import main
 from fieldconv.geometry import Mesh
 from fieldconv.geometry.mesh.check import oddities
 from fieldconv.training import predict
-from fieldconv.training.fit import adopt
+from fieldconv.training.fit import attach_task
 from tests.training.blobs import blob, blobs, tiny_network
 
 
@@ -37,7 +37,7 @@ def test_everything_odd_is_counted() -> None:
 def test_the_summary_and_the_file_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = blobs(count=1)
     model = tiny_network("segmentation", data)
-    adopt(model, data)
+    attach_task(model, data)
     model.save_pretrained(tmp_path / "run")
     odd_mesh().save(tmp_path / "odd.ply")
     blob(1, 1)[0].save(tmp_path / "fine.ply")

@@ -18,7 +18,7 @@ from fieldconv.geometry.mesh.numbering import by_position
 from fieldconv.networks import Network, NetworkConfig
 from fieldconv.tasks.correspondence import COVERED
 from fieldconv.training import match
-from fieldconv.training.apply import LOST, from_itself
+from fieldconv.training.apply import NO_MATCH_DISTANCE, round_trip_error
 
 
 def none_score(truth: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
@@ -33,9 +33,9 @@ def test_the_round_trip_tells_what_a_cut_creature_lacks(species: str, seed: int)
     """With true maps between a whole creature and another of its kind that was cut."""
     whole = make_creature(species, seed)
     torn = make_creature(species, seed + 100, difficulty="cut")
-    away = from_itself(whole.mesh, correspondence(whole, torn), correspondence(torn, whole))
+    away = round_trip_error(whole.mesh, correspondence(whole, torn), correspondence(torn, whole))
     truth = counterpart(whole, torn)
-    precision, recall = none_score(truth, np.where(away > LOST, -1, 0))
+    precision, recall = none_score(truth, np.where(away > NO_MATCH_DISTANCE, -1, 0))
     assert 0.02 < (truth < 0).mean() < 0.7
     assert precision > 0.9
     assert recall > 0.8

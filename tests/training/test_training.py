@@ -15,8 +15,8 @@ from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks import TrainingConfig, task_named
 from fieldconv.training import TrainingError, evaluate, train
-from fieldconv.training.batches import ahead, epoch_steps
-from fieldconv.training.loop import Fit
+from fieldconv.training.batches import epoch_steps, prefetch
+from fieldconv.training.loop import TrainingLoop
 from fieldconv.training.optimise import MovingAverage, learning_rate
 from tests.training.blobs import blobs, tiny_network
 
@@ -163,13 +163,13 @@ def test_shapes_are_turned_but_never_the_datasets_own() -> None:
 
 
 def test_ahead_keeps_order_and_passes_errors_on() -> None:
-    assert list(ahead(range(5))) == [0, 1, 2, 3, 4]
+    assert list(prefetch(range(5))) == [0, 1, 2, 3, 4]
 
     def failing() -> Any:
         yield 1
         raise ValueError("no more")
 
-    things = ahead(failing())
+    things = prefetch(failing())
     assert next(things) == 1
     with pytest.raises(ValueError, match="no more"):
         next(things)
@@ -229,13 +229,13 @@ def test_best_epoch_is_kept_and_training_stops_early(tmp_path: Path, monkeypatch
 
 def test_validation_share_is_kept_out(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[Any] = []
-    original = Fit.__init__
+    original = TrainingLoop.__init__
 
-    def noting(self: Fit, model: Any, data: Any, *rest: Any, **named: Any) -> None:
+    def noting(self: TrainingLoop, model: Any, data: Any, *rest: Any, **named: Any) -> None:
         parts.append((data.names, named["validation"].names))
         original(self, model, data, *rest, **named)
 
-    monkeypatch.setattr(Fit, "__init__", noting)
+    monkeypatch.setattr(TrainingLoop, "__init__", noting)
     data = blobs(count=4)
     train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, validation=None, quiet=True,
           config=TrainingConfig(validation=0.25, epochs=1))  # fmt: skip

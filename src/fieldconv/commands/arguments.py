@@ -24,11 +24,11 @@ Also = Literal["obj", "glb", "off"]
 
 METAVARS = {int: "INT", float: "FLOAT", Path: "PATH"}
 OPTIONS = "[OPTIONS]"
-NEEDED = {int: "whole number", float: "number"}
+REQUIRED = inspect.Parameter.empty
 
 
 class UsageError(ValueError):
-    """Arguments that a command does not take; the message says what it takes instead."""
+    """Arguments that a command does not take."""
 
 
 class Arguments:
@@ -37,14 +37,14 @@ class Arguments:
     Parameters
     ----------
     command : callable
-        Function whose signature and docstring say what it takes. The second argument of ``Annotated`` is the
-        name of a value in the help. Fields of settings come in its ``**`` parameter.
+        Its signature and docstring say what it takes. The second argument of ``Annotated`` names a value in
+        the help. Fields of settings come in its ``**`` parameter.
     program : str
         How the command is called.
     choices : mapping of str to sequence of str
-        Values that a parameter can have, where its type does not say so.
+        Values of a parameter, where its type does not list them.
     needed : collection of str
-        Options that must be given, although the command could be called without.
+        Options that must be given, although the function has a default.
 
     Examples
     --------
@@ -60,16 +60,17 @@ class Arguments:
 
     def __init__(
         self,
-        command: Callable[..., Any],
+        command: Callable[..., object],
         program: str,
         choices: Mapping[str, Sequence[str]] | None = None,
         needed: Collection[str] = (),
     ) -> None:
         about, examples, texts = command_texts(command)
+        parameters = inspect.signature(command).parameters.values()
         self.command = command
         self.choices: dict[str, tuple[str, ...]] = {"-h": (), "--help": ()}
         """Every option, and the values that it can have if they are few; "" for those without an option."""
-        self._positions: list[str] = []
+        self._positions = [own.name for own in parameters if own.kind is own.POSITIONAL_ONLY]
         self._parser = _Parser(
             prog=program,
             description="\n\n".join(map(_wrapped, about)),
@@ -81,24 +82,23 @@ class Arguments:
         )
         hints = get_type_hints(command, include_extras=True)
         usage = []
-        for name, parameter in inspect.signature(command).parameters.items():
-            if parameter.kind is parameter.VAR_KEYWORD:
+        for own in parameters:
+            if own.kind is own.VAR_KEYWORD:
                 usage.append(OPTIONS)
                 continue
-            default = inspect.Parameter.empty if name in needed else parameter.default
-            text = texts.get(name, "")
-            text += _default(default) if default not in (None, ()) else ""
-            here, names = parameter.kind is parameter.POSITIONAL_ONLY, (choices or {}).get(name, ())
-            usage.append(self._add(self._parser, name, hints[name], text, default, here, names))
+            default = REQUIRED if own.name in needed else own.default
+            text = texts.get(own.name, "") + ("" if default in (None, ()) else _default(default))
+            values = (choices or {}).get(own.name, ())
+            usage.append(self._add(self._parser, own.name, hints[own.name], text, default, values))
         self._parser.usage = " ".join([program, *sorted(dict.fromkeys(usage), key=OPTIONS.__eq__)])
 
     def add_settings(
         self,
         title: str,
         about: str,
-        kind: type[Any],
-        values: Mapping[str, Any] | None = None,
-        others: Mapping[str, Mapping[str, Any]] | None = None,
+        kind: type[object],
+        values: Mapping[str, object] | None = None,
+        others: Mapping[str, Mapping[str, object]] | None = None,
         *,
         without: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
@@ -110,15 +110,13 @@ class Arguments:
         title, about : str
             Name of the group, and a line about it.
         kind : type
-            The dataclass of the settings.
-        values : mapping
-            Their values if nothing is given, which the help shows.
-        others : mapping of str to mapping
-            Their values in other presets, which the help shows where they differ.
+            The dataclass.
+        values, others : mapping
+            The default values, and those of other presets where they differ; the help shows both.
         without : sequence of str
             Fields that are no options.
         texts : mapping of str to str
-            Help that is better than what the docstrings of ``kind`` say.
+            Help instead of what the docstrings of ``kind`` say.
         """
         group = self._parser.add_argument_group(f"{title} options", _wrapped(about))
         texts = {**field_texts(kind), **(texts or {})}
@@ -126,13 +124,13 @@ class Arguments:
             if name in without:
                 continue
             default, text = (values or {}).get(name), texts.get(name, "")
-            differing = [f"{preset} {_shown(own[name])}" for preset, own in (others or {}).items()
-                         if own[name] != default]  # fmt: skip
+            elsewhere = {preset: own[name] for preset, own in (others or {}).items() if own[name] != default}
+            differing = [f"{preset} {_shown(value)}" for preset, value in elsewhere.items()]
             text += f" [{', '.join(differing)}]" if differing else ""
             text += _default(default) if default is not None or differing else ""
             self._add(group, name, hint, text, default)
 
-    def read(self, words: Sequence[str]) -> functools.partial[Any]:
+    def read(self, words: Sequence[str]) -> functools.partial[object]:
         """Return the command with its arguments, ready to be called; raise UsageError if they are wrong."""
         options = [_with_hyphens(word) for word in itertools.takewhile(lambda word: word != "--", words)]
         for word in options:
@@ -142,30 +140,24 @@ class Arguments:
                 hint = f"; did you mean {near[0]}?" if near else ""
                 self._parser.error(f"there is no option {option}{hint}")
         try:
-            found, left = self._parser.parse_known_args([*options, *words[len(options) :]])
+            known, unknown = self._parser.parse_known_args([*options, *words[len(options) :]])
         except argparse.ArgumentError as error:
             self._parser.error(" ".join(filter(None, [error.argument_name, error.message])))
-        if surplus := [word for word in left if word != "--"]:
+        if surplus := [word for word in unknown if word != "--"]:
             self._parser.error(f"{surplus[0]} is one argument too many")
-        values = {name: _whole(value) for name, value in vars(found).items()}
+        values = {name: _whole(value) for name, value in vars(known).items()}
         positional = [values.pop(name) for name in self._positions if name in values]
         return functools.partial(self.command, *positional, **values)
 
     def _add(
-        self,
-        group: Any,
-        name: str,
-        hint: Any,
-        text: str,
-        default: Any,
-        positional: bool = False,
-        choices: Sequence[str] = (),
+        self, group: Any, name: str, hint: Any, text: str, default: object, choices: Sequence[str] = ()
     ) -> str:
         """Add an argument of any type; return how the usage names it."""
         hint, *named = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         kind, *_ = (kind for kind in kinds if kind is not NoneType)
-        optional, required = NoneType in kinds, default is inspect.Parameter.empty
+        positional = group is self._parser and name in self._positions
+        optional, required = NoneType in kinds, default is REQUIRED
         option = f"--{name.replace('_', '-')}"
         if kind is bool:
             self.choices |= {option: (), f"--no-{option[2:]}": ()}
@@ -175,7 +167,7 @@ class Arguments:
         if get_origin(kind) is tuple:
             kind, *others = get_args(kind)
             nargs = ("+" if required else "*") if others == [...] else 1 + len(others)
-        choices = choices or (get_args(kind) if get_origin(kind) is Literal else ())
+        choices = tuple(choices or (get_args(kind) if get_origin(kind) is Literal else ()))
         if named:
             metavar = str(named[0])
             text += f" One of {', '.join(choices)}." if choices else ""
@@ -186,21 +178,17 @@ class Arguments:
             metavar = metavar if positional else METAVARS.get(kind, metavar)
         if optional and not required and default is not None:  # leaving it out is something else
             metavar += "|None"
-        read = functools.partial(_read, kind, tuple(choices), optional)
+        options: dict[str, Any] = {"nargs": nargs, "metavar": metavar}
+        options["type"] = functools.partial(_read, kind, choices, optional)
         if positional:
-            self._positions.append(name)
             self.choices[""] = (*self.choices.get("", ()), *choices)
             left_out = argparse.SUPPRESS if required else default
-            group.add_argument(
-                name, nargs=nargs, default=left_out, type=read, metavar=metavar, help=_escaped(text)
-            )
+            group.add_argument(name, default=left_out, help=_escaped(text), **options)
             several = {"+": f"{metavar} [{metavar} ...]", "*": f"[{metavar} ...]", "?": f"[{metavar}]"}
             return several.get(str(nargs), metavar)
-        self.choices[option] = tuple(choices)
+        self.choices[option] = choices
         text += " (required)" if required else ""
-        group.add_argument(
-            option, nargs=nargs, type=read, metavar=metavar, required=required, help=_escaped(text)
-        )
+        group.add_argument(option, required=required, help=_escaped(text), **options)
         return f"{option} {metavar}" if required else OPTIONS
 
 
@@ -209,10 +197,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (`{self.prog} --help` lists all)")
 
     def print_help(self, file: Any = None) -> None:
-        print(self.format_help(), end="", file=file)  # unlike argparse, which hides that nobody reads it
+        print(self.format_help(), end="", file=file)  # argparse's own hides a closed pipe
 
 
-def _read(kind: Any, choices: tuple[str, ...], optional: bool, word: str) -> Any:
+def _read(kind: Callable[[str], object], choices: tuple[str, ...], optional: bool, word: str) -> object:
     """Return a word as a value of a type; raise argparse's error if it is none."""
     if optional and word == "None":
         return None
@@ -223,11 +211,12 @@ def _read(kind: Any, choices: tuple[str, ...], optional: bool, word: str) -> Any
     try:
         return kind(word)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"is {word}; it must be a {NEEDED[kind]}") from None
+        expected = "whole number" if kind is int else "number"
+        raise argparse.ArgumentTypeError(f"is {word}; it must be a {expected}") from None
 
 
-def _whole(value: Any) -> Any:
-    """Return a list as the tuple it stands for, or None if the only word was that."""
+def _whole(value: object) -> object:
+    """Return a list as a tuple, or as None if that is its only word."""
     return value if not isinstance(value, list) else None if value == [None] else tuple(value)
 
 
@@ -243,14 +232,14 @@ def _wrapped(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.strip().replace("%", "%%")  # which argparse would fill in
+    return text.strip().replace("%", "%%")  # argparse formats help texts
 
 
-def _default(value: Any) -> str:
-    return "" if value is inspect.Parameter.empty else f" (default: {_shown(value)})"
+def _default(value: object) -> str:
+    return "" if value is REQUIRED else f" (default: {_shown(value)})"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, tuple | list):
         return " ".join(map(str, value))
     return str(float(f"{value:.4g}") if isinstance(value, float) else value)

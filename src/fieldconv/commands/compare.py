@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import fieldconv as fc
-from fieldconv.commands.arguments import Arguments
 from fieldconv.commands.results import print_table, printed_warnings
 from fieldconv.datasets.source import DataSource
 
-
-def arguments_for(words: Sequence[str], program: str) -> Arguments:
-    """Return the command's arguments, with those of `DataSource`."""
-    arguments = Arguments(compare_command, program)
-    arguments.add_settings("data", "Where the meshes come from.", DataSource, vars(DataSource()))
-    return arguments
+SETTINGS = ("data", "Where the meshes come from.", DataSource, vars(DataSource()))
 
 
 def compare_command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,17 +9,15 @@ from typing import Any, Literal
 import fieldconv as fc
 from fieldconv import training
 from fieldconv._checked import check_count
-from fieldconv.commands.arguments import Arguments, Run
+from fieldconv.commands.arguments import Run
 from fieldconv.commands.results import print_metrics, printed_warnings
 from fieldconv.datasets.source import DataSource
 
-
-def arguments_for(words: Sequence[str], program: str) -> Arguments:
-    """Return the command's arguments, with those of `DataSource`."""
-    arguments = Arguments(evaluate_command, program)
-    about = "Where the meshes come from; without --data, options not given are those of the run."
-    arguments.add_settings("data", about, DataSource)
-    return arguments
+SETTINGS = (
+    "data",
+    "Where the meshes come from; without --data, options not given are those of the run.",
+    DataSource,
+)
 
 
 def evaluate_command(

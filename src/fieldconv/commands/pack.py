@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import fieldconv as fc
 from fieldconv import datasets, training
-from fieldconv.commands.arguments import Arguments
 from fieldconv.surface.settings import SurfaceSettings
 
-
-def arguments_for(words: Sequence[str], program: str) -> Arguments:
-    """Return the command's arguments, with the settings of surfaces."""
-    arguments = Arguments(pack_command, program)
-    about = "How meshes are prepared; as the preset says if not given."
-    arguments.add_settings("surface", about, SurfaceSettings)
-    return arguments
+SETTINGS = ("surface", "How meshes are prepared; as the preset says if not given.", SurfaceSettings)
 
 
 def pack_command(

@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -19,20 +19,18 @@ from typing import Any
 
 import fieldconv as fc
 from fieldconv._progress import Progress
-from fieldconv.commands.arguments import Arguments
 from fieldconv.commands.results import one_line
 from fieldconv.surface.settings import SurfaceSettings
 
 Job = tuple[Path, SurfaceSettings, str, str]  # mesh, how to prepare it, cache, network
 Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
 
-
-def arguments_for(words: Sequence[str], program: str) -> Arguments:
-    """Return the command's arguments, with the settings of surfaces."""
-    arguments = Arguments(precompute_command, program)
-    about = "How meshes are prepared; with --task, as its training does if not given."
-    arguments.add_settings("surface", about, SurfaceSettings, vars(SurfaceSettings()))
-    return arguments
+SETTINGS = (
+    "surface",
+    "How meshes are prepared; with --task, as its training does if not given.",
+    SurfaceSettings,
+    vars(SurfaceSettings()),
+)
 
 
 def precompute_command(

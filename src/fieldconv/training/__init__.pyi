@@ -16,7 +16,9 @@ from fieldconv.training.evidence import report_on as report_on
 from fieldconv.training.evidence import write_figures as write_figures
 from fieldconv.training.evidence import write_filters as write_filters
 from fieldconv.training.evidence import write_report as write_report
+from fieldconv.training.fit import start_from as start_from
 from fieldconv.training.machine import is_first_process as is_first_process
+from fieldconv.training.measure import calibrate as calibrate
 from fieldconv.training.measure import evaluate as evaluate
 from fieldconv.training.run import check_free as check_free
 from fieldconv.training.run import train as train
@@ -27,4 +29,3 @@ from fieldconv.training.settings import Machine as Machine
 from fieldconv.training.settings import RunSettings as RunSettings
 from fieldconv.training.settings import explain as explain
 from fieldconv.training.settings import read_settings as read_settings
-from fieldconv.training.temperature import calibrate as calibrate

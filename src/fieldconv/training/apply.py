@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Bools, Floats, Ints
 from fieldconv._checked import check_count
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh.check import oddities
@@ -30,8 +32,8 @@ from fieldconv.viz.colours import position_colours
 from fieldconv.viz.values import known_up, vertex_colours, write_shape
 
 Shape = Mesh | str | Path
-SURE = 0.1  # distance from itself, at unit area, at which a match has confidence 1/e
-LOST = 0.1  # distance from itself beyond which a partial match says that there is no counterpart
+CONFIDENCE_SCALE = 0.1  # round trip error, at unit area, at which a match has confidence 1/e
+NO_MATCH_DISTANCE = 0.1  # round trip error beyond which a vertex of a partial match has no counterpart
 
 
 def predict(
@@ -104,7 +106,7 @@ def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
 
 
 def task_of(model: Network) -> Task:
-    """Return the task a network was trained for; for an untrained one a task that its head suits."""
+    """Return the task a network was trained for; for an untrained one a task that fits its head."""
     if model.task is not None:
         return task_named(model.task).bound_to(model.template)
     fitting = [task for task in all_tasks() if task.head == model.config.head and not task.one_template]
@@ -120,14 +122,14 @@ class Match(NamedTuple):
         Vertex of B for each vertex of A; −1 for vertices that cannot be used, and, of partial matches, for
         those without a counterpart.
     confidence : (V_A,) float64
-        e^{−d/0.1}, where d is how far from itself a vertex arrives that is mapped to B and back.
+        e^{−d/0.1}, where d is the distance of a vertex from where it arrives when mapped to B and back.
     points : (V_A, 3) float64 or None
         Where on B each vertex of A belongs, inside triangles: of refined maps.
     """
 
-    target: NDArray[np.int64]
-    confidence: NDArray[np.float64]
-    points: NDArray[np.float64] | None = None
+    target: Ints
+    confidence: Floats
+    points: Floats | None = None
 
 
 def match(
@@ -177,20 +179,20 @@ def match(
     usable_a, usable_b = (_usable(mesh) for mesh in meshes)
     one, two = usable_a.mesh, usable_b.mesh
     first, second = (_predict_usable(model, task, mesh, 1, True, samples, samplings) for mesh in (one, two))
-    for found_of, mesh in ((first, meshes[0]), (second, meshes[1])):
-        if note := task.note(found_of):
+    for prediction, mesh in zip((first, second), meshes, strict=True):
+        if note := task.note(prediction):
             warnings.warn(f"{mesh.name or 'mesh'}: {note}", stacklevel=2)
     there, back = task.correspond(first, second), task.correspond(second, first)
     points = None
     if refine:
         (there, triangle, weights), (back, *_) = refine_maps(one, two, there, back)
         points = np.einsum("nc,ncd->nd", weights, two.vertices[two.faces[triangle]])
-    away = from_itself(one, there, back)
-    confidence = np.exp(-away / SURE)
+    error = round_trip_error(one, there, back)
+    confidence = np.exp(-error / CONFIDENCE_SCALE)
     there = usable_b.vertex_map[there]
     if partial:
         lacks = task.lacks(first, second, model.template)
-        there = np.where(away > LOST if lacks is None else lacks, -1, there)
+        there = np.where(error > NO_MATCH_DISTANCE if lacks is None else lacks, -1, there)
     new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
     there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
     points = None if points is None else np.where(lost[:, None], np.nan, points[new])
@@ -200,8 +202,8 @@ def match(
     return found
 
 
-def from_itself(mesh: Mesh, there: NDArray[np.int64], back: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (V,) how far from itself each vertex arrives that is mapped to another mesh and back.
+def round_trip_error(mesh: Mesh, there: Ints, back: Ints) -> Floats:
+    """Return (V,) distance of each vertex from where it arrives when mapped to another mesh and back.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ def from_itself(mesh: Mesh, there: NDArray[np.int64], back: NDArray[np.int64]) -
     Examples
     --------
     >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
-    >>> from_itself(square, np.array([0, 1, 1, 0]), np.array([0, 1])).tolist()
+    >>> round_trip_error(square, np.array([0, 1, 1, 0]), np.array([0, 1])).tolist()
     [0.0, 0.0, 1.0, 1.0]
     """
     positions = mesh.normalised().vertices
@@ -223,22 +225,21 @@ def from_itself(mesh: Mesh, there: NDArray[np.int64], back: NDArray[np.int64]) -
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Return the same names, later copies with a number, so that files do not replace each other.
+    """Return the names, repeated ones with a number, so that files do not replace each other.
 
     Examples
     --------
     >>> distinct(["cat", "dog", "cat"])
     ['cat', 'dog', 'cat-2']
     """
-    given = list(names)
-    seen: dict[str, int] = {}
-    taken, result = set(given), []
-    for name in given:
-        seen[name] = seen.get(name, 0) + 1
+    names = list(names)
+    taken, counts, result = set(names), Counter[str](), list[str]()
+    for name in names:
+        counts[name] += 1
         new = name
-        while seen[name] > 1 and new in taken:
-            new = f"{name}-{seen[name]}"
-            seen[name] += new in taken
+        while counts[name] > 1 and new in taken:
+            new = f"{name}-{counts[name]}"
+            counts[name] += new in taken
         taken.add(new)
         result.append(new)
     return result
@@ -297,8 +298,8 @@ def _predict_usable(
     return Prediction(mesh, labels, scores, mean, model.class_names, values, model.template)
 
 
-def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
-    """What was found about a repaired mesh, at the vertices of the mesh as it was."""
+def _back(found: Prediction, new_vertex: Ints) -> Prediction:
+    """Return a prediction of a repaired mesh at the vertices of the original one."""
     moved = Decoded(found.labels, found.scores, found.values).at(new_vertex)
     described = found.descriptors
     if described is not None and described.ndim == 2:
@@ -306,13 +307,13 @@ def _back(found: Prediction, new_vertex: NDArray[np.int64]) -> Prediction:
     return replace(found, descriptors=described, **moved._asdict())
 
 
-def _as_given(vectors: NDArray[Any], mirrored: NDArray[np.bool_]) -> NDArray[Any]:
-    """Tangent vectors that were measured seen from outside, in frames whose normals may point inside."""
+def _as_given(vectors: Array, mirrored: Bools) -> Array:
+    """Return tangent vectors, expressed as seen from outside, in frames whose normals may point inside."""
     return np.where(mirrored.reshape(-1, *[1] * (vectors.ndim - 1)), vectors.conj(), vectors)
 
 
 def _write_also(path: Path, formats: Sequence[str]) -> None:
-    """Write a coloured PLY mesh in other formats, too; a task need not have written one."""
+    """Write a coloured PLY mesh, if the task has written one, in other formats too."""
     if formats and path.is_file():
         mesh = replace(Mesh.load(path), vertex_data={})
         for suffix in formats:
@@ -329,12 +330,12 @@ def _write_match(found: Match, meshes: list[Mesh], out: Path, also: Sequence[str
     colours = meshes[1].vertex_colours
     if colours is None:
         colours = position_colours(meshes[1].vertices)
-    carried = np.where((target >= 0)[:, None], colours[target], 128)
+    matched = np.where((target >= 0)[:, None], colours[target], 128)
     names = distinct(mesh.name or "mesh" for mesh in meshes)
     data = {"match": target, "confidence": confidence}
-    Mesh(meshes[0].vertices, meshes[0].faces, names[0], carried, vertex_data=data).save(
-        out / f"{names[0]}.ply"
-    )
-    Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours).save(out / f"{names[1]}.ply")
-    for name in names:
-        _write_also(out / f"{name}.ply", also)
+    a = Mesh(meshes[0].vertices, meshes[0].faces, names[0], matched, vertex_data=data)
+    b = Mesh(meshes[1].vertices, meshes[1].faces, names[1], colours)
+    for mesh in (a, b):
+        path = out / f"{mesh.name}.ply"
+        mesh.save(path)
+        _write_also(path, also)

@@ -1,4 +1,4 @@
-"""Which examples make which step: the same on one process or several, in one go or resumed."""
+"""Which examples make which step: the same on one process or several, at once or resumed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from fieldconv.tasks.base import Chunk, Example, Examples, Task, TrainingConfig
 
 Thing = TypeVar("Thing")
 
-# Up to this size shapes are joined: the cost of calling a layer is shared. Larger ones go through the
-# network one by one, their gradients added, which needs less memory, and the kernels sort edges only once.
-JOINED_EDGES = {"cpu": 40_000}
-JOINED_EDGES_ELSEWHERE = 2_000_000
+# Shapes up to this size are joined, which shares the cost of calling a layer. Larger ones go through the
+# network one by one, their gradients added: that needs less memory, and the kernels sort edges only once.
+JOINED_EDGES_CPU, JOINED_EDGES_GPU = 40_000, 2_000_000
 
 
 @dataclass
@@ -41,13 +40,13 @@ class Step:
 
 
 @dataclass
-class Turns:
-    """What an epoch shows: each mesh once, in the next of its shapes.
+class CopySchedule:
+    """The examples of an epoch: each mesh once, as itself or as one of its copies by turns.
 
     Attributes
     ----------
     shapes : list of SurfaceDataset
-        The same elements in the same order, the meshes themselves and copies of them.
+        The meshes themselves, and copies of them in the same order.
     epoch : int
     """
 
@@ -61,13 +60,8 @@ class Turns:
         return self.shapes[(self.epoch + index) % len(self.shapes)][index]
 
 
-def steps_per_epoch(examples: int, batch: int) -> int:
-    """Return how many steps an epoch has; the last batch may be smaller."""
-    return -(-examples // batch)
-
-
 def epoch_steps(
-    data: Examples | Turns,
+    data: Examples | CopySchedule,
     task: Task,
     config: TrainingConfig,
     epoch: int,
@@ -80,21 +74,22 @@ def epoch_steps(
 ) -> Iterator[Step]:
     """Yield the steps of an epoch; an example's random numbers depend on seed, epoch and its index only.
 
-    Shapes of up to ``joined_edges`` edges together are one chunk; how many that are is the device's, if None.
+    Shapes of up to ``joined_edges`` edges together are one chunk; None takes the number of the device.
     """
     order = np.random.default_rng([config.seed, epoch]).permutation(len(data))
-    most = JOINED_EDGES.get(device, JOINED_EDGES_ELSEWHERE) if joined_edges is None else joined_edges
+    usual = JOINED_EDGES_CPU if device == "cpu" else JOINED_EDGES_GPU
+    largest = usual if joined_edges is None else joined_edges
     for first in range(0, len(order), config.batch):
         batch = order[first : first + config.batch].tolist()
         mine, share = batch[rank::processes], processes / len(batch)
-        if not mine:  # the others wait for this process's gradient: let it be zero
+        if not mine:  # the other processes wait for a gradient; this one is zero
             mine, share = batch[:1], 0.0
         groups: list[list[tuple[Example, np.random.Generator]]] = []
-        filled = most
+        filled = largest
         for index in mine:
             example = data[index]
             size = task.size(example)
-            if filled + size > most:
+            if filled + size > largest:
                 groups.append([])
                 filled = 0
             groups[-1].append((example, np.random.default_rng([config.seed, epoch, index])))
@@ -105,12 +100,11 @@ def epoch_steps(
         yield Step(chunks, share, len(batch))
 
 
-def ahead(things: Iterable[Thing]) -> Iterator[Thing]:
+def prefetch(things: Iterable[Thing]) -> Iterator[Thing]:
     """Yield the same things, each made in a thread while the one before is used."""
-    iterator = iter(things)
-    nothing = object()
+    iterator, end = iter(things), object()
     with ThreadPoolExecutor(1, thread_name_prefix="fieldconv-batches") as pool:
-        coming = pool.submit(next, iterator, nothing)
-        while (thing := coming.result()) is not nothing:
-            coming = pool.submit(next, iterator, nothing)
+        pending = pool.submit(next, iterator, end)
+        while (thing := pending.result()) is not end:
+            pending = pool.submit(next, iterator, end)
             yield thing  # type: ignore[misc]

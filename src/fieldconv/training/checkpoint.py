@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType, UnionType
 from typing import Any
 
 import torch
@@ -24,8 +27,8 @@ from fieldconv.tasks import task_named, task_names
 
 STATE = "state.safetensors"
 FORMAT = 1
-DENSEST = 10**9  # samples; a file that says more is damaged
-_KINDS: dict[str, Any] = {
+MAX_DENSITY = 10**9  # samples; a file with more is damaged
+_CONFIG_TYPES: dict[str, type | UnionType] = {
     "format": int,
     "network": dict,
     "network_name": str,
@@ -33,6 +36,8 @@ _KINDS: dict[str, Any] = {
     "class_names": list,
     "source": dict,
 }
+_STATE_TENSORS = ("weights", "optimiser", "rng", "average")
+_STATE_TYPES = {"epoch": int, "step": int, "history": list, "best": dict, "config": dict}
 
 
 class CheckpointError(ValueError):
@@ -59,7 +64,7 @@ def save_pretrained(model: Network, folder: str | Path, *, about: dict[str, Any]
     if model.template is not None:
         model.template.save(folder / TEMPLATE)
     else:
-        (folder / TEMPLATE).unlink(missing_ok=True)  # of another network that was here
+        (folder / TEMPLATE).unlink(missing_ok=True)  # of an earlier network
     _save(folder / WEIGHTS, _plain(model.state_dict()), {"format": "pt"})
     write_json(folder / CONFIG, config)
     write_text(folder / CARD, _card(model, config))
@@ -72,8 +77,8 @@ def _save(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None
         try:
             save_file(tensors, temporary, texts)
         except SafetensorError as error:
-            full = "os error 28" in str(error) or "No space" in str(error)
-            code = errno.ENOSPC if full else errno.EIO
+            disk_full = "os error 28" in str(error) or "No space" in str(error)
+            code = errno.ENOSPC if disk_full else errno.EIO
             raise OSError(code, os.strerror(code), str(path)) from None
 
 
@@ -100,28 +105,23 @@ def load(source: str | Path) -> Network:
     try:
         weights = load_file(folder / WEIGHTS)
     except FileNotFoundError:
-        raise _no_weights(folder) from None
+        raise CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?") from None
     except (SafetensorError, OSError) as error:
         raise _unreadable(folder / WEIGHTS, error, "write it again") from None
-    for name, values in weights.items():
-        if values.is_floating_point() and not bool(values.isfinite().all()):
-            raise CheckpointError(
-                f"{folder / WEIGHTS} is damaged: {name!r} holds NaN or infinity; write it again"
-            )
+    _check_finite(folder / WEIGHTS, weights, "write it again")
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
         first = str(error).splitlines()[1].strip() if "\n" in str(error) else str(error)
         raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {first[:300]}") from None
-    model.task, model.class_names = config["task"], tuple(config["class_names"])
-    if own is not None:
-        model.task = own.task
+    model.task = config["task"] if own is None else own.task
+    model.class_names = tuple(config["class_names"])
     model.source = folder.resolve().name if own is None else str(source)
-    density = config.get("density")
-    model.density = density if isinstance(density, int) and 0 < density <= DENSEST else None
+    density, temperature = config.get("density"), config.get("temperature", 1.0)
+    model.density = density if isinstance(density, int) and 0 < density <= MAX_DENSITY else None
     model.any_density = config.get("any_density") is True
-    known = config.get("temperature", 1.0)
-    model.temperature = float(known) if isinstance(known, int | float) and known > 0 else 1.0
+    sound = isinstance(temperature, int | float) and temperature > 0
+    model.temperature = float(temperature) if sound else 1.0
     if (folder / TEMPLATE).is_file():
         model.template = Mesh.load(folder / TEMPLATE)
     _check_names(model, folder)
@@ -129,10 +129,10 @@ def load(source: str | Path) -> Network:
 
 
 def _built(folder: Path, config: dict[str, Any]) -> Network:
-    """The network that a checkpoint describes, its weights not read yet.
+    """Return the network that a checkpoint describes, with weights of its own.
 
-    A damaged size must not ask for more memory than the machine has. So the shapes of a network on the device
-    "meta", which has no memory, are compared with the weights there are before the network is built.
+    A damaged size must not ask for more memory than there is. So before the network is built, the shapes of
+    its weights are made on the device "meta", which takes no memory, and compared with those in the file.
     """
     try:
         kind = network_named(config["network_name"])
@@ -140,32 +140,29 @@ def _built(folder: Path, config: dict[str, Any]) -> Network:
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from None
     if (folder / WEIGHTS).is_file():
-        there = _shapes(folder / WEIGHTS)
+        path = folder / WEIGHTS
+        try:
+            with safe_open(path, framework="pt") as file:
+                there = {name: list(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise _unreadable(path, error, "write it again") from None
         try:
             with torch.random.fork_rng(devices=[]), torch.device("meta"):
                 expected = {name: list(value.shape) for name, value in kind(settings).state_dict().items()}
-        except Exception:  # somebody's network that cannot be built so
+        except Exception:  # a network of another package may not support "meta"
             expected = there
         differing = sorted(name for name in {*expected, *there} if expected.get(name) != there.get(name))
         if differing:
             name = differing[0]
             raise CheckpointError(
-                f"{folder / WEIGHTS} does not fit {CONFIG}: {name[:80]} has shape {there.get(name)} where "
+                f"{path} does not fit {CONFIG}: {name[:80]} has shape {there.get(name)} where "
                 f"{expected.get(name)} is expected"
             )
     try:
-        with torch.random.fork_rng(devices=[]):  # weights that are replaced at once
+        with torch.random.fork_rng(devices=[]):  # its weights are replaced at once
             return kind(settings)
     except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {' '.join(str(error).split())[:300]}") from None
-
-
-def _shapes(path: Path) -> dict[str, list[int]]:
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: list(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise _unreadable(path, error, "write it again") from None
 
 
 def _check_names(model: Network, folder: Path) -> None:
@@ -185,25 +182,22 @@ def _check_names(model: Network, folder: Path) -> None:
     )
 
 
-def _no_weights(folder: Path) -> CheckpointError:
-    return CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?")
-
-
-def _reason(error: Exception) -> str:
-    """Return in one line why a file could not be read."""
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return " ".join(str(error).split())[:300]
-
-
 def _check_file(path: Path) -> None:
-    """Raise CheckpointError if something else is in place of a file: a pipe would be waited for, for ever."""
+    """Raise CheckpointError if something else is in place of a file: opening a FIFO would block."""
     if path.exists() and not path.is_file():
         raise CheckpointError(f"{path} is not a file; copy it anew")
 
 
+def _check_finite(path: Path, weights: Mapping[str, Tensor], advice: str) -> None:
+    for name, values in weights.items():
+        if values.is_floating_point() and not bool(values.isfinite().all()):
+            raise CheckpointError(f"{path} is damaged: {name!r} holds NaN or infinity; {advice}")
+
+
 def _unreadable(path: Path, error: Exception, advice: str) -> CheckpointError:
-    return CheckpointError(f"{path} cannot be read ({_reason(error)}); {advice}")
+    deep = isinstance(error, RecursionError)
+    reason = "it is nested too deeply" if deep else " ".join(str(error).split())[:300]
+    return CheckpointError(f"{path} cannot be read ({reason}); {advice}")
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
@@ -215,15 +209,15 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read: {_reason(error)}") from None
+        raise _unreadable(path, error, "copy it anew") from None
     if not isinstance(config, dict) or config.get("library") != "fieldconv":
         raise CheckpointError(f"{path} does not describe a fieldconv network")
     if isinstance(config.get("format"), int) and config["format"] > FORMAT:
         version = str(config.get("version"))[:40]
         raise CheckpointError(f"{path} is of a newer fieldconv ({version}); update fieldconv")
-    usual = {"format": 0, "source": {}, **config}
-    for key, kind in _KINDS.items():
-        if key not in usual or not isinstance(usual[key], kind):
+    complete = {"format": 0, "source": {}, **config}
+    for key, kind in _CONFIG_TYPES.items():
+        if key not in complete or not isinstance(complete[key], kind):
             raise CheckpointError(f"{path} is damaged: its {key!r} is missing or wrong; copy it anew")
     if not all(isinstance(name, str) for name in config["class_names"]):
         raise CheckpointError(f"{path} is damaged: its 'class_names' are no texts; copy it anew")
@@ -232,10 +226,7 @@ def read_config(folder: str | Path) -> dict[str, Any]:
 
 def push_to_hub(model: Network, name: str, **options: Any) -> str:
     """Upload the network to the Hugging Face hub, as ``user/name``; return its address."""
-    import tempfile
-
-    hub = _hub()
-    api = hub.HfApi(token=options.pop("token", None))
+    api = _hub().HfApi(token=options.pop("token", None))
     api.create_repo(name, exist_ok=True, private=options.pop("private", None))
     with tempfile.TemporaryDirectory() as folder:
         save_pretrained(model, folder)
@@ -243,17 +234,18 @@ def push_to_hub(model: Network, name: str, **options: Any) -> str:
 
 
 def _download(name: str) -> Path:
-    missing = CheckpointError(f"{name}: no such folder, and no network of that name on the Hugging Face hub")
     if name.count("/") != 1 or name.startswith((".", "/")):
         raise CheckpointError(f"{name}: no such folder")
     hub = _hub()
     try:
         return Path(hub.snapshot_download(name, allow_patterns=[WEIGHTS, CONFIG, CARD, TEMPLATE]))
-    except Exception as error:  # the hub has its own many errors, all of which mean the same here
-        raise missing from error
+    except Exception as error:  # the hub has many errors of its own, which mean the same here
+        raise CheckpointError(
+            f"{name}: no such folder, and no network of that name on the Hugging Face hub"
+        ) from error
 
 
-def _hub() -> Any:
+def _hub() -> ModuleType:
     try:
         import huggingface_hub
     except ImportError:
@@ -268,41 +260,39 @@ def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 def _card(model: Network, config: dict[str, Any]) -> str:
     """The model card, with the header that the Hugging Face hub reads."""
     settings, surface = model.config, model.config.surface_settings
-    lines = [
-        "---",
-        "library_name: fieldconv",
-        "tags: [geometric-deep-learning, mesh, field-convolutions]",
-        "---",
-        f"# {type(model).__name__} for {model.task or 'surfaces'}",
-        "",
-        f"A network ({model.name}) of {model.num_parameters:,} parameters (fieldconv {__version__}).",
-        "",
-        "```python",
-        "import fieldconv as fc",
-        "",
-        'model = fc.load("this folder")',
-        'result = model.predict("shape.obj")',
-        "```",
-        "",
-        "## Input",
-        "",
-        f"Triangle meshes at any resolution, scaled to unit area; {settings.samples or 'all'} "
-        f"{'samples' if settings.samples else 'vertices'}, features {settings.features}"
-        + (f", geodesic radius {surface.radius}." if "discs" in surface.operators else "."),
-    ]
+    sampled = f"{settings.samples} samples" if settings.samples else "all vertices"
+    radius = f", geodesic radius {surface.radius}" if "discs" in surface.operators else ""
+    text = f"""---
+library_name: fieldconv
+tags: [geometric-deep-learning, mesh, field-convolutions]
+---
+# {type(model).__name__} for {model.task or "surfaces"}
+
+A network ({model.name}) of {model.num_parameters:,} parameters (fieldconv {__version__}).
+
+```python
+import fieldconv as fc
+
+model = fc.load("this folder")
+result = model.predict("shape.obj")
+```
+
+## Input
+
+Triangle meshes at any resolution, scaled to unit area; {sampled}, features {settings.features}{radius}.
+"""
     if model.class_names:
-        lines += ["", "## Classes", "", ", ".join(model.class_names)]
+        text += f"\n## Classes\n\n{', '.join(model.class_names)}\n"
     if config.get("metrics"):
-        lines += ["", "## Results", "", "| metric | value |", "|---|---|"]
         known = {key: value for key, value in config["metrics"].items() if value is not None}
-        lines += [f"| {key.replace('_', ' ')} | {value:.4g} |" for key, value in known.items()]
-    lines += ["", "## Network", "", "```", model.summary(), "```", ""]
-    return "\n".join(lines)
+        rows = (f"| {key.replace('_', ' ')} | {value:.4g} |\n" for key, value in known.items())
+        text += "\n## Results\n\n| metric | value |\n|---|---|\n" + "".join(rows)
+    return f"{text}\n## Network\n\n```\n{model.summary()}\n```\n"
 
 
 @dataclass
 class State:
-    """Everything a run needs to go on as if it had not stopped.
+    """What a run needs to go on as if it had not stopped.
 
     Attributes
     ----------
@@ -328,13 +318,13 @@ class State:
     config: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: str | Path) -> None:
-        """Write one file, so that tensors and numbers are always of the same moment."""
+        """Write one file, so that tensors and numbers belong to the same step."""
         tensors = {
             f"{group}/{name}": value
-            for group in ("weights", "optimiser", "rng", "average")
+            for group in _STATE_TENSORS
             for name, value in getattr(self, group).items()
         }
-        numbers = {key: getattr(self, key) for key in ("epoch", "step", "history", "best", "config")}
+        numbers = {key: getattr(self, key) for key in _STATE_TYPES}
         text = json.dumps({**numbers, "version": __version__})
         _save(Path(folder) / STATE, _plain(tensors), {"state": text})
 
@@ -342,7 +332,7 @@ class State:
     def load(cls, folder: str | Path) -> State:
         path = Path(folder) / STATE
         _check_file(path)
-        groups: dict[str, Any] = {"weights": {}, "optimiser": {}, "rng": {}, "average": {}}
+        groups: dict[str, Any] = {group: {} for group in _STATE_TENSORS}
         try:
             with safe_open(path, framework="pt") as file:
                 numbers = json.loads((file.metadata() or {})["state"])
@@ -354,20 +344,14 @@ class State:
             raise _unreadable(path, error, "start the run anew") from None
         if not isinstance(numbers, dict) or not _sound(numbers):
             raise CheckpointError(f"{path} is damaged; start the run anew")
-        for name, values in (*groups["weights"].items(), *groups["average"].items()):
-            if values.is_floating_point() and not bool(values.isfinite().all()):
-                raise CheckpointError(
-                    f"{path} is damaged: {name!r} holds NaN or infinity; start the run anew"
-                )
-        return cls(**groups, **{key: numbers[key] for key in _NUMBERS})
-
-
-_NUMBERS = {"epoch": int, "step": int, "history": list, "best": dict, "config": dict}
+        for group in ("weights", "average"):
+            _check_finite(path, groups[group], "start the run anew")
+        return cls(**groups, **{key: numbers[key] for key in _STATE_TYPES})
 
 
 def _sound(numbers: dict[str, Any]) -> bool:
-    """Whether what a state says besides tensors is of the right kinds."""
-    if any(not isinstance(numbers.get(key), kind) for key, kind in _NUMBERS.items()):
+    """Return whether what a state holds besides tensors has the right types."""
+    if any(not isinstance(numbers.get(key), kind) for key, kind in _STATE_TYPES.items()):
         return False
     best, config = numbers["best"], numbers["config"]
     return (
@@ -380,7 +364,7 @@ def _sound(numbers: dict[str, Any]) -> bool:
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, names: list[str]) -> dict[str, Tensor]:
-    """Return the optimiser's memory, by names of the parameters."""
+    """Return the state of the optimiser, by names of the parameters."""
     state = optimiser.state_dict()["state"]
     return {
         f"{names[index]}/{key}": torch.as_tensor(value)
@@ -390,13 +374,13 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer, names: list[str]) -> dic
 
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, names: list[str], tensors: dict[str, Tensor]) -> None:
-    """Give the optimiser its memory back."""
+    """Set the state of the optimiser to what `optimiser_tensors` returned."""
     state: dict[int, dict[str, Tensor]] = {}
-    moved = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     for name, value in tensors.items():
         parameter, key = name.rsplit("/", 1)
         number = names.index(parameter)
-        if value.ndim and value.shape != moved[number].shape:
-            raise ValueError(f"{name} has shape {list(value.shape)}, not {list(moved[number].shape)}")
+        if value.ndim and value.shape != parameters[number].shape:
+            raise ValueError(f"{name} has shape {list(value.shape)}, not {list(parameters[number].shape)}")
         state.setdefault(number, {})[key] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

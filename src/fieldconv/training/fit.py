@@ -1,20 +1,21 @@
-"""Whether a network and a dataset belong together, and how the one is made ready for the other."""
+"""Whether a network and a dataset fit each other, and how each is made ready for the other."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Examples
 
-LOOKED_AT = 20  # examples that tell how dense all are
+DENSITY_PROBE = 20  # examples from which the usual number of samples is taken
 
 
 def check_network(model: object) -> None:
-    """Raise TypeError if what should be a network is something else, such as the folder of one."""
+    """Raise TypeError if ``model`` is not a network, but for example the folder of one."""
     if not isinstance(model, Network):
         given = f"fc.load({str(model)[:60]!r})" if isinstance(model, str | Path) else "fc.load(FOLDER)"
         raise TypeError(f"a network is needed, not {type(model).__name__}; read one with {given}")
@@ -41,38 +42,61 @@ def check_fit(model: Network, data: Examples) -> None:
             f"the network knows the classes {', '.join(model.class_names)}; the data has "
             f"{', '.join(data.class_names)}"
         )
-    one, two = model.template, data.template
-    if one is not None and two is not None and not np.array_equal(one.vertices, two.vertices):
+    own, given = model.template, data.template
+    if own is not None and given is not None and not np.array_equal(own.vertices, given.vertices):
         raise ValueError(
             "the data's template is not the one the network was trained with; its vertices are other points"
         )
 
 
-def adopt(model: Network, data: Examples) -> None:
-    """Tell the network what it is trained for; checkpoints and predictions need it."""
+def attach_task(model: Network, data: Examples) -> None:
+    """Set what the network is trained for, which checkpoints and predictions need."""
     model.task, model.class_names, model.template = data.task, tuple(data.class_names), data.template
     if not len(data):
         return
-    some = np.unique(np.linspace(0, len(data) - 1, LOOKED_AT).astype(int)).tolist()
-    examples = [data[i] for i in some]
+    probe = np.unique(np.linspace(0, len(data) - 1, DENSITY_PROBE).astype(int)).tolist()
+    examples = [data[i] for i in probe]
     surfaces = [s for e in examples for s in ((e.scene, e.model) if task_named(data.task).paired else (e,))]
     model.density = int(np.median([surface.num_nodes for surface in surfaces]))
+
+
+def start_from(model: Network, base: Network) -> list[str]:
+    """Copy the weights of another network that fit; return the names of those that stay new.
+
+    Another number of outputs changes the last layer only, so that all layers before it are copied.
+
+    Raises
+    ------
+    ValueError
+        If no weights fit.
+    """
+    given = base.state_dict()
+    fresh = []
+    with torch.no_grad():
+        for name, own in model.state_dict().items():
+            if name in given and given[name].shape == own.shape:
+                own.copy_(given[name])
+            else:
+                fresh.append(name)
+    if len(fresh) == len(model.state_dict()):
+        raise ValueError(f"no weights of {base.source or base.name} fit this network")
+    return fresh
 
 
 def prepared_for(model: Network, data: Examples) -> Examples:
     """Return the data as the network needs it: the same samples, features and operators."""
     known = (model.config.surface_settings, model.surface_settings())
-    if data.settings is None or data.settings in known:  # one's own preparation is left alone
+    if data.settings is None or data.settings in known:  # None: the caller prepared it
         return data
     return data.prepared_with(known[1])
 
 
 def divided(data: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
-    """Return data to learn from, and a share of it, at least one, kept out."""
+    """Return data to learn from, and a share of it, at least one example, to validate with."""
     order = np.random.default_rng(seed).permutation(len(data))
-    kept_out = max(1, round(share * len(data)))
-    if kept_out >= len(data):
+    count = max(1, round(share * len(data)))
+    if count >= len(data):
         raise ValueError(
             f"{len(data)} examples cannot be divided into training and validation; set validation to 0"
         )
-    return data[sorted(order[kept_out:].tolist())], data[sorted(order[:kept_out].tolist())]
+    return data[sorted(order[count:].tolist())], data[sorted(order[:count].tolist())]

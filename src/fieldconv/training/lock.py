@@ -1,4 +1,4 @@
-"""One training at a time in a folder: a lock that goes with the process, and says who holds it."""
+"""One training at a time in a folder: a lock that ends with the process, and says who holds it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK, HOLDER = ".lock", ".lock.json"
 
 
 @contextmanager
-def only_one(out: str | Path | None) -> Iterator[None]:
+def run_lock(out: str | Path | None) -> Iterator[None]:
     """Keep other processes from training into a folder; raise ValueError if one does already.
 
     The system takes the lock away when the process ends, however it ends.

@@ -17,7 +17,7 @@ from fieldconv._progress import Progress
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.files import write_log
 from fieldconv.tasks.base import Evaluation, Examples, Task, TrainingConfig
-from fieldconv.training.batches import Step, Turns, ahead, epoch_steps, steps_per_epoch
+from fieldconv.training.batches import CopySchedule, Step, epoch_steps, prefetch
 from fieldconv.training.checkpoint import (
     STATE,
     CheckpointError,
@@ -29,39 +29,22 @@ from fieldconv.training.checkpoint import (
 )
 from fieldconv.training.diagnose import TrainingError, explain
 from fieldconv.training.logs import TensorBoard, epoch_line
-from fieldconv.training.measure import run_evaluation
+from fieldconv.training.measure import calibrate, run_evaluation
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
-from fieldconv.training.temperature import calibrate
 
 TENSORBOARD = "tensorboard"
 
 
-class Fit:
-    """A training run: makes ready in ``__init__``, goes on where it stopped if asked to, `run` trains.
+class TrainingLoop:
+    """The epochs of a training: `run` trains to the end, with ``resume`` from where ``out`` stopped.
 
-    Parameters
-    ----------
-    model : Network
-        Ends with the best weights: those of the best validation if there is one, else the last ones (their
-        moving average, if there is one).
-    data : SurfaceDataset
-        What to learn from.
-    task : Task
-    config : TrainingConfig
-    validation : SurfaceDataset, optional
-        Data by which the best epoch is chosen.
-    out : path, optional
-        Run folder: the network, the state, logs.
-    resume : bool
-        Go on from the state in ``out``, if there is one.
-    about : dict
-        Goes into the checkpoints' ``config.json``.
-    fabric : Fabric
-        Devices and processes.
-    quiet : bool
-        Print nothing.
-    each_epoch : callable, optional
-        Called with the row of each epoch.
+    Parameters are those of `fieldconv.train`, and
+
+    - ``about``: goes into the checkpoints' ``config.json``;
+    - ``fabric``: devices and processes.
+
+    The network ends with the best weights: those of the best validation if there is one, else the last ones
+    (their moving average, if there is one).
     """
 
     def __init__(
@@ -93,22 +76,11 @@ class Fit:
         self.best: dict[str, float] = {}
         self.best_weights: dict[str, Tensor] = {}
         self.epoch = self.step = 0
-        self.steps = config.epochs * steps_per_epoch(len(data), config.batch)
+        self.steps = config.epochs * -(-len(data) // config.batch)  # the last batch may be smaller
         # Each process draws other numbers (for dropout), the same ones in every run.
         torch.manual_seed(config.seed + self.fabric.global_rank)
         if resume and self.out is not None and (self.out / STATE).exists():
-            state = State.load(self.out)
-            try:
-                self._restore(state)
-            except (RuntimeError, TypeError, KeyError, ValueError) as error:
-                if isinstance(error, CheckpointError):
-                    raise
-                reason = " ".join(str(error).split())[:200]
-                raise CheckpointError(
-                    f"{self.out / STATE} does not fit this run ({reason}); start the run anew"
-                ) from None
-            if self.fabric.is_global_zero:  # it may have been stopped between the two
-                write_log(self.out, self.history)
+            self._resume(self.out)
         reshaped, damaged = config.copies_shown
         self.shapes = [
             data,
@@ -118,14 +90,10 @@ class Fit:
 
     def run(self) -> list[dict[str, float]]:
         """Train to the end; return one row per epoch."""
-        per_epoch = steps_per_epoch(len(self.data), self.config.batch)
-        board = TensorBoard(
-            self.out / TENSORBOARD if self.out is not None and self.fabric.is_global_zero else None,
-            done=self.step,
-        )
-        steps = self.config.epochs * per_epoch
-        with Progress("training", steps, begun=self.step, quiet=self.quiet) as progress:
-            while self.epoch < self.config.epochs and not self._tired():
+        logs = self.out / TENSORBOARD if self.out is not None and self.fabric.is_global_zero else None
+        board = TensorBoard(logs, done=self.step)
+        with Progress("training", self.steps, begun=self.step, quiet=self.quiet) as progress:
+            while self.epoch < self.config.epochs and not self._out_of_patience():
                 row = self._one_epoch(progress, board)
                 self.history.append(row)
                 self._keep()
@@ -152,55 +120,51 @@ class Fit:
         self.epoch += 1
         self.model.train()
         totals = torch.zeros(3, device=self.fabric.device)  # loss, score, examples
-        often = 1 if self.fabric.device.type == "cpu" else 10  # to look at numbers is to wait for them
+        device = self.fabric.device.type
+        shown_every = 1 if device == "cpu" else 10  # steps: reading a value synchronises the GPU
         steps = epoch_steps(
-            Turns(self.shapes, self.epoch),
+            CopySchedule(self.shapes, self.epoch),
             self.task,
             self.config,
             self.epoch,
             self.model,
             rank=self.fabric.global_rank,
             processes=self.fabric.world_size,
-            device=self.fabric.device.type,
+            device=device,
         )
-        # A transform may draw from torch's generator, as dropout does: they must take turns.
-        for step in ahead(steps) if self.data.transform is None else steps:
+        # A transform may draw from torch's generator, as dropout does, so that their order must be fixed.
+        for step in prefetch(steps) if self.data.transform is None else steps:
             rate = learning_rate(self.config, self.step, self.steps)
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
-            here = self._one_step(step)
-            totals += here
-            if self.step % often == 0:
-                loss, score, examples = here.tolist()
-                board.add({"step_loss": loss / max(examples, 1)}, self.step)
-                note = f"loss {loss / max(examples, 1):.4f}"
+            sums = self._one_step(step)
+            totals += sums
+            if self.step % shown_every == 0:
+                loss, score, examples = sums.tolist()
+                count = max(examples, 1)
+                board.add({"step_loss": loss / count}, self.step)
+                note = f"loss {loss / count:.4f}"
                 if self.task.score is not None:
-                    note += f"  {self.task.score.text(score / max(examples, 1))}"
+                    note += f"  {self.task.score.text(score / count)}"
                 progress.reach(self.step, what=f"epoch {self.epoch}/{self.config.epochs}, step", note=note)
         loss, score, examples = self.fabric.all_reduce(totals, reduce_op="sum").tolist()
-        row: dict[str, float] = {
-            "epoch": self.epoch,
-            "step": self.step,
-            "loss": loss / examples,
-        }
+        row: dict[str, float] = {"epoch": self.epoch, "step": self.step, "loss": loss / examples}
         if self.task.score is not None:
             row["score"] = score / examples
         row["learning_rate"] = rate
         if self.validation is not None:
-            row |= {
-                f"validation_{key}": value for key, value in self._validate(self.validation).metrics.items()
-            }
+            metrics = self._validate(self.validation).metrics
+            row |= {f"validation_{key}": value for key, value in metrics.items()}
         row["seconds"] = time.monotonic() - began
         return row
 
     def _one_step(self, step: Step) -> Tensor:
-        """Gradient of the batch, then one move of the weights; return sums of losses and scores, examples."""
+        """Take one step of the optimiser; return the sums of losses and of scores, and the examples."""
         totals = torch.zeros(3, device=self.fabric.device)
         problem = None
         for number, chunk in enumerate(step.chunks):
             chunk = chunk.to(self.fabric.device)
-            last = number == len(step.chunks) - 1
-            alone = self.fabric.world_size == 1
+            alone, last = self.fabric.world_size == 1, number == len(step.chunks) - 1
             with nullcontext() if alone or last else self.fabric.no_backward_sync(self.wrapped):
                 losses, scores = self.task.loss(self.wrapped(chunk.surface), chunk, self.config)
                 self.fabric.backward(losses.sum() * step.share)
@@ -230,35 +194,35 @@ class Fit:
     # Validation and checkpoints
 
     def _validate(self, validation: Examples) -> Evaluation:
-        found = None
+        own = None
         if self.fabric.is_global_zero:
-            with self._result():
-                found = run_evaluation(self.model, validation, self.task, quiet=True)
-        evaluation: Evaluation = self.fabric.broadcast(found)
+            with self._averaged_weights():
+                own = run_evaluation(self.model, validation, self.task, quiet=True)
+        evaluation: Evaluation = self.fabric.broadcast(own)
         main = self.task.metrics[0]
         value = evaluation.metrics[main.key]
         sign = -1 if main.better == "less" else 1
         if not self.best or sign * value > sign * self.best["value"]:
             self.best = {"epoch": self.epoch, "value": value}
-            with self._result():
+            with self._averaged_weights():
                 self.best_weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
         return evaluation
 
     def _calibrate(self, validation: Examples) -> None:
-        """Make probabilities honest on the validation part, and keep that with the network."""
-        found = None
+        """Find the temperature on the validation part, and keep it with the network."""
+        temperature = None
         if self.fabric.is_global_zero:
-            found = calibrate(self.model, validation)
+            temperature = calibrate(self.model, validation)
             if self.out is not None:
                 save_pretrained(self.model, self.out, about=self.about)
-        self.model.temperature = self.fabric.broadcast(found)
+        self.model.temperature = self.fabric.broadcast(temperature)
 
-    def _tired(self) -> bool:
+    def _out_of_patience(self) -> bool:
         patience = self.config.patience
         return bool(patience and self.best and self.epoch - self.best["epoch"] >= patience)
 
-    def _result(self) -> AbstractContextManager[None]:
-        """Give the network, inside the block, the weights that would be kept."""
+    def _averaged_weights(self) -> AbstractContextManager[None]:
+        """Give the network its averaged weights inside the block, if there is an average."""
         return self.average.applied() if self.average is not None else nullcontext()
 
     def _keep(self) -> None:
@@ -270,7 +234,7 @@ class Fit:
             self.fabric.barrier()
             return
         if not self.best or self.best["epoch"] == self.epoch:
-            with self._result():
+            with self._averaged_weights():
                 save_pretrained(self.model, self.out, about=self.about)
         State(
             epoch=self.epoch,
@@ -287,7 +251,7 @@ class Fit:
         self.fabric.barrier()
 
     def _gathered(self, rng: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The random states of all processes."""
+        """Return the random states of all processes."""
         if self.fabric.world_size == 1:
             return {f"0/{key}": value for key, value in rng.items()}
         everyone: dict[str, Tensor] = {}
@@ -305,11 +269,25 @@ class Fit:
             "examples": self.data.names,
         }
 
-    def _restore(self, state: State) -> None:
-        assert self.out is not None
+    def _resume(self, out: Path) -> None:
+        """Go on from the state in a run folder."""
+        state = State.load(out)
+        try:
+            self._restore(state, out)
+        except CheckpointError:
+            raise
+        except (RuntimeError, TypeError, KeyError, ValueError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise CheckpointError(
+                f"{out / STATE} does not fit this run ({reason}); start the run anew"
+            ) from None
+        if self.fabric.is_global_zero:  # the run may have been stopped before it wrote its log
+            write_log(out, self.history)
+
+    def _restore(self, state: State, out: Path) -> None:
         now, before = self._settings(), dict(state.config)
         for part, config in (("network", self.model.config), ("training", self.config)):
-            # Settings that did not exist yet had what is now their default.
+            # Settings that did not exist then have their default.
             before[part] = type(config).from_dict(before.get(part, {})).to_dict()
         for part, values in now.items():
             known, changed = before.get(part), ""
@@ -319,11 +297,11 @@ class Fit:
                 changed = part
             if changed:
                 raise CheckpointError(
-                    f"{self.out} was begun with other settings ({changed}); resume with the same ones, or "
+                    f"{out} was begun with other settings ({changed}); resume with the same ones, or "
                     "choose another folder"
                 )
         if state.epoch > self.config.epochs or state.step > self.steps:
-            raise CheckpointError(f"{self.out / STATE} is beyond the end of this run; start the run anew")
+            raise CheckpointError(f"{out / STATE} is beyond the end of this run; start the run anew")
         self.model.load_state_dict(state.weights)
         restore_optimiser(self.optimiser.optimizer, self.names, state.optimiser)
         if self.average is not None:
@@ -332,7 +310,7 @@ class Fit:
         self.epoch, self.step = state.epoch, state.step
         self.history, self.best = state.history, state.best
         if self.best:
-            self.best_weights = load(self.out).state_dict()
+            self.best_weights = load(out).state_dict()
         rank = self.fabric.global_rank
         if f"{rank}/cpu" in state.rng:
             torch.set_rng_state(state.rng[f"{rank}/cpu"])

@@ -5,6 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
+import torch
+
 from fieldconv._checked import check_count
 from fieldconv._io import write_json
 from fieldconv._progress import track
@@ -14,11 +17,14 @@ from fieldconv.runs.files import write_evaluation
 from fieldconv.runs.run import LOG
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples, Task
+from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.training.checkpoint import read_config, save_pretrained
+from fieldconv.training.evidence import report_on
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 
 KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a checkpoint says of its run
+MAX_SCORES = 2**24  # to find a temperature with; a random share of each shape's if there are more
 
 
 def evaluate(
@@ -43,10 +49,9 @@ def evaluate(
     out : path, optional
         Folder to write the numbers, curves and tables to, and a report to look at.
     run : path, optional
-        Run folder of the network, of which the report tells; if it is ``out`` itself, the results are kept
-        in its checkpoint.
+        Run folder of the network, for the report; if it is ``out`` itself, its checkpoint keeps the results.
     part : "test", "train" or "all"
-        Whether the network was trained on none, all or most of these shapes; said beside the numbers.
+        Whether the network was trained on none, all or most of these shapes; written beside the numbers.
     quiet : bool
         Show no progress.
 
@@ -58,13 +63,10 @@ def evaluate(
     check_count("rotations", rotations)
     check_fit(model, data)
     data = prepared_for(model, data)
-    task = task_named(data.task)
-    result = run_evaluation(model, data, task, rotations=rotations, quiet=quiet)
+    result = run_evaluation(model, data, task_named(data.task), rotations=rotations, quiet=quiet)
     result.part = part
     if out is not None:
-        from fieldconv.training.evidence import report_on
-
-        write_results(result, model, data, Path(out), Path(run or out))
+        _write_results(result, model, data, Path(out), Path(run or out))
         report_on(out, model, data, result)
         result.folder = Path(out)
     return result
@@ -73,23 +75,20 @@ def evaluate(
 def run_evaluation(
     model: Network, data: Examples, task: Task, *, rotations: int = 1, quiet: bool = False
 ) -> Evaluation:
-    """Try the model on every example of the data, one at a time, so that no batch size changes anything."""
+    """Evaluate one example at a time, so that no batch size changes anything."""
     with evaluation_mode(model):
-        found = task.evaluate(
+        result = task.evaluate(
             NetworkOutputs(model, task, rotations),
             data,
             follow=lambda things: track(things, f"Evaluating {task.name}", quiet=quiet),
         )
-    found.rotations = rotations
-    found.description = task.description()
-    return found
+    result.rotations = rotations
+    result.description = task.description()
+    return result
 
 
-def write_results(result: Evaluation, model: Network, data: Examples, out: Path, run: Path) -> None:
-    """Write the numbers, curves and tables of an evaluation to ``out/evaluation``.
-
-    If ``out`` is not the run itself, it gets what a report needs to know of the run.
-    """
+def _write_results(result: Evaluation, model: Network, data: Examples, out: Path, run: Path) -> None:
+    """Write an evaluation to ``out``, with what a report needs to know of the run if that is elsewhere."""
     write_evaluation(out, result)
     known = read_config(run) if (run / CONFIG).is_file() else {}
     if not known:  # results of a network that was never saved
@@ -102,3 +101,38 @@ def write_results(result: Evaluation, model: Network, data: Examples, out: Path,
     else:
         about = {key: known[key] for key in KEPT if key in known}
         save_pretrained(model, run, about={**about, "metrics": result.to_dict()["metrics"]})
+
+
+def calibrate(model: Network, data: Examples) -> float:
+    """Set the temperature of a network so that its probabilities are likeliest on a dataset; return it.
+
+    Training does so with its validation part. It changes how sure the labels of samples are, not the labels.
+
+    Parameters
+    ----------
+    model : Network
+        For a task whose outputs are scores of classes, such as segmentation.
+    data : SurfaceDataset
+        Shapes that were not learnt from.
+
+    Raises
+    ------
+    ValueError
+        If the task has no probabilities.
+    """
+    task = task_named(data.task)
+    if not task.calibrated:
+        raise ValueError(f"a network for {task.name} gives no probabilities, there is nothing to calibrate")
+    data = prepared_for(model, data)
+    model.temperature = 1.0
+    outputs, draw = NetworkOutputs(model, task), np.random.default_rng(0)
+    each = max(1, MAX_SCORES // (max(model.config.outputs, 1) * max(len(data), 1)))
+    scores, targets = [], []
+    with evaluation_mode(model):
+        for surface in data:
+            own, target = outputs(surface), surface.y
+            chosen = torch.from_numpy(draw.permutation(len(target))[:each])
+            scores.append(own[chosen])
+            targets.append(target[chosen])
+    model.temperature = fit_temperature(torch.cat(scores), torch.cat(targets))
+    return model.temperature

@@ -16,18 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lightning_fabric import Fabric
 
-from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Examples, TrainingConfig
-from fieldconv.training.checkpoint import STATE, load, read_config
-from fieldconv.training.finetune import start_from
-from fieldconv.training.fit import adopt, check_fit, check_network, divided, prepared_for
-from fieldconv.training.lock import only_one
-from fieldconv.training.loop import Fit
+from fieldconv.training.checkpoint import STATE, load
+from fieldconv.training.fit import attach_task, check_fit, check_network, divided, prepared_for, start_from
+from fieldconv.training.lock import run_lock
+from fieldconv.training.loop import TrainingLoop
 from fieldconv.training.machine import make_fabric, own_randomness, threads_of
 from fieldconv.training.settings import FILE, Machine, RunSettings
 
@@ -56,7 +53,7 @@ def train(
     data : SurfaceDataset
         What to learn from; prepared anew if it was not prepared the way the network needs it.
     validation : SurfaceDataset, optional
-        To choose the best epoch by; if not given, a share of the data can be kept out for it.
+        Data by which the best epoch is chosen; if not given, the recipe may keep out a share of the data.
     preset : "paper", "reproduce", "default", "quick" or "tiny"
         The recipe.
     config : TrainingConfig, optional
@@ -70,9 +67,9 @@ def train(
     quiet : bool
         Print nothing.
     settings : RunSettings, optional
-        All that a run was started with, to be kept in ``out``.
+        Everything a run was started with; kept in ``out``.
     each_epoch : callable, optional
-        Called at the end of each epoch with what is returned of it.
+        Called with the row of each finished epoch.
     **changes
         Any field of `TrainingConfig`, such as ``epochs=5``.
 
@@ -96,9 +93,9 @@ def train(
             validation = prepared_for(model, validation)
         elif recipe.validation > 0:
             data, validation = divided(data, recipe.validation, recipe.seed)
-        adopt(model, data)
+        attach_task(model, data)
         model.any_density = recipe.copies_shown[1] > 0
-        fit = Fit(
+        loop = TrainingLoop(
             model,
             data,
             task,
@@ -109,14 +106,13 @@ def train(
             fabric=fabric,
             quiet=quiet,
             each_epoch=each_epoch,
-            about=about(settings) if settings else {"training": recipe.to_dict(), "data": str(data.name)},
+            about=_about(settings) if settings else {"training": recipe.to_dict(), "data": str(data.name)},
         )
-        with only_one(out if fabric.is_global_zero else None):
+        with run_lock(out if fabric.is_global_zero else None):
+            # The settings are written last: a run that does not fit its state stays as it is.
             if settings is not None and out is not None and fabric.is_global_zero:
-                settings.save(
-                    Path(out) / FILE
-                )  # not before: a run that does not fit its state stays as it is
-            return fit.run()
+                settings.save(Path(out) / FILE)
+            return loop.run()
 
 
 def train_from(
@@ -129,15 +125,10 @@ def train_from(
 ) -> Network:
     """Train as the settings say, into a run folder; return the network, on the CPU."""
     check_free(out, resume)
-    fabric: Fabric = make_fabric(
-        settings.machine
-    )  # before data is prepared, so that each process has its own
-    data = settings.source.open(
-        settings.task,
-        settings.network.surface_settings,
-        "train",
-        progress=not quiet and fabric.is_global_zero,
-    )
+    fabric = make_fabric(settings.machine)  # before data is prepared, so that each process prepares its own
+    progress = not quiet and fabric.is_global_zero
+    prepared = settings.network.surface_settings
+    data = settings.source.open(settings.task, prepared, "train", progress=progress)
     settings = settings.with_outputs(task_named(settings.task).outputs(data))
     with own_randomness():
         torch.manual_seed(settings.training.seed)
@@ -148,11 +139,11 @@ def train_from(
             model,
             data,
             config=settings.training,
+            machine=settings.machine,
+            settings=settings,
             out=out,
             resume=resume,
-            machine=settings.machine,
             quiet=quiet,
-            settings=settings,
             each_epoch=each_epoch,
         )
     return model.to("cpu")
@@ -166,16 +157,11 @@ def check_free(out: str | Path | None, resume: bool) -> None:
         )
 
 
-def about(settings: RunSettings) -> dict[str, Any]:
-    """Return what a checkpoint says about where it comes from."""
+def _about(settings: RunSettings) -> dict[str, Any]:
+    """Return what a checkpoint says about its origin."""
     return {
         **settings.source.about(),
         "preset": settings.preset,
         "training": settings.training.to_dict(),
         "source": settings.source.to_dict(),
     }
-
-
-def source_of(run: str | Path) -> DataSource:
-    """Return where a run had its data from."""
-    return DataSource.from_dict(read_config(run).get("source", {}))

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
+
 from fieldconv._checked import checked, field_types, shown
 from fieldconv._io import read_text, write_text
 from fieldconv.datasets.source import DataSource
@@ -18,7 +20,6 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
 from fieldconv.tasks.base.presets import Layer, merge, network_layers, recipe_layers, training_layers
 from fieldconv.training.checkpoint import load
-from fieldconv.training.finetune import settings_from
 
 FILE = "run.yaml"
 NETWORK = "fcnet"
@@ -102,7 +103,12 @@ class RunSettings:
             ("option", {key: value for key, value in named.items() if value}),
         )
         base = load(whole["finetune"]) if whole["finetune"] else None
-        begin: Layer = (f"finetune {whole['finetune']}", settings_from(base) if base else {})
+        own = base.config.to_dict() if base else {}
+        of_the_data = ("head", "outputs")  # what the task and the data decide
+        begin: Layer = (
+            f"finetune {whole['finetune']}",
+            {key: value for key, value in own.items() if key not in of_the_data},
+        )
         if base:
             whole["network_name"], sources["network_name"] = base.name, begin[0]
         kind, model = task_named(task), network_named(whole["network_name"])
@@ -113,7 +119,7 @@ class RunSettings:
             "machine": Machine,
         }
         options = _by_part(kinds, changes or {})
-        if whole["network_name"] != _network_of(content):
+        if whole["network_name"] != content.get("network_name", NETWORK):
             content.pop("network", None)  # it is of another network
 
         def settled(part: str, *layers: Layer) -> dict[str, Any]:
@@ -178,8 +184,6 @@ class RunSettings:
 
     def save(self, path: str | Path) -> None:
         """Write YAML that ``--config`` reads."""
-        import yaml
-
         write_text(path, yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True))
 
 
@@ -193,18 +197,14 @@ def explain(settings: RunSettings) -> str:
     ['training.learning_rate 0.01 preset default, which quick is like']
     """
     content = settings.to_dict()
+    values = {key: content[key] for key in WHOLE}
+    values |= {f"{part}.{key}": value for part in PARTS for key, value in content[part].items()}
     rows = [("setting", "value", "from")]
-    rows += [(key, _written(content[key]), settings.sources.get(key, "")) for key in WHOLE]
-    for part in PARTS:
-        for key, value in content[part].items():
-            name = f"{part}.{key}"
-            rows.append((name, _written(value), settings.sources.get(name, "")))
+    for name, value in values.items():
+        text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        rows.append((name, text, settings.sources.get(name, "")))
     wide = [max(len(row[column]) for row in rows) for column in range(2)]
     return "\n".join(f"{name:{wide[0]}}  {value:{wide[1]}}  {source}" for name, value, source in rows)
-
-
-def _written(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 WHOLE = ("task", "preset", "network_name", "finetune")
@@ -225,29 +225,22 @@ def _by_part(kinds: Mapping[str, type[Any]], changes: Mapping[str, Any]) -> dict
     }
 
 
-def _network_of(content: Mapping[str, Any]) -> str:
-    return str(content.get("network_name", NETWORK))
-
-
 def read_settings(path: str | Path) -> dict[str, Any]:
-    """Return the content of a YAML or JSON file of settings, its names checked."""
-    import yaml
-
+    """Return the content of a YAML or JSON file of settings, its names and types checked."""
     try:
         text = read_text(path)
-        content = json.loads(text) if str(path).endswith(".json") else yaml.load(text, _plain_yaml())
+        content = json.loads(text) if str(path).endswith(".json") else yaml.load(text, _PlainYaml)
     except (ValueError, yaml.YAMLError) as error:
         raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())[:300]}") from None
     except RecursionError:
         raise ValueError(f"{path} cannot be read: it is nested too deeply") from None
+    names = ", ".join((*WHOLE, *PARTS))
     if not isinstance(content, dict):
-        raise ValueError(f"{path} holds no settings; expected some of {', '.join((*WHOLE, *PARTS))}")
+        raise ValueError(f"{path} holds no settings; expected some of {names}")
     content = {key: value for key, value in content.items() if value is not None}
     unknown = sorted(set(map(str, content)) - {*WHOLE, *PARTS})
     if unknown:
-        raise ValueError(
-            f"{path}: unknown part {shown(unknown[0])}; choose among {', '.join((*WHOLE, *PARTS))}"
-        )
+        raise ValueError(f"{path}: unknown part {shown(unknown[0])}; choose among {names}")
     for key in WHOLE:
         if not isinstance(content.get(key, ""), str):
             raise ValueError(f"{path}: {key} is {shown(content[key])}; give a name")
@@ -265,17 +258,13 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def _plain_yaml() -> Any:
-    """The safe loader of YAML without references, of which a few lines can mean gigabytes."""
-    import yaml
+class _PlainYaml(yaml.SafeLoader):
+    """YAML without references, of which a few lines can mean gigabytes."""
 
-    class Plain(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("it has references (*), which settings do without")
-            return super().compose_node(parent, index)
-
-    return Plain
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("it has references (*), which settings do without")
+        return super().compose_node(parent, index)
 
 
 def _check_part(part: str, values: Mapping[str, Any], content: Mapping[str, Any]) -> None:
@@ -285,7 +274,7 @@ def _check_part(part: str, values: Mapping[str, Any], content: Mapping[str, Any]
     elif part == "machine":
         checked(Machine, values)
     elif part == "network":
-        checked(network_named(_network_of(content)).Config, values)
+        checked(network_named(content.get("network_name", NETWORK)).Config, values)
     else:
-        kind = task_named(str(content["task"])).Config if "task" in content else TrainingConfig
+        kind = task_named(content["task"]).Config if "task" in content else TrainingConfig
         kind.from_dict({**asdict(kind()), **values})

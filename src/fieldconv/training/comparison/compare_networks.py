@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from fieldconv.runs.groups import Compared, Difference
 from fieldconv.runs.run import EVALUATION, NUMBERS
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base.metric import count, metric_of
-from fieldconv.training.batches import steps_per_epoch
 from fieldconv.training.checkpoint import STATE
 from fieldconv.training.comparison.cost import Cost, measured_cost
 from fieldconv.training.comparison.plan import PlannedRun, plan_runs, with_epochs
@@ -117,35 +116,52 @@ def compare(
     planned = plan_runs(
         task or EMBEDDED_TASK, networks, seeds=seeds, recipe=recipe, preset=preset, changes=changes
     )
-    planned.sort(key=lambda run: run.seed)  # what was stopped early has every network, with fewer seeds
-    costs, expected = {}, {}
+    planned.sort(key=lambda run: run.seed)  # an early stop leaves every network, with fewer seeds
+    costs: dict[str, Cost] = {}
+    epoch_seconds: dict[str, float] = {}
     with Progress("measuring", len(networks), quiet=quiet) as progress:
         for name in networks:
             first = next(run.settings for run in planned if run.network == name)
             progress.say(f"Preparing the data for {name}, and measuring a step")
-            examples = len(_opened(first, "train"))
+            steps = -(-len(_opened(first, "train")) // first.training.batch)
             costs[name] = _cost(first, out / COSTS / name)
-            expected[name] = costs[name].step * steps_per_epoch(examples, first.training.batch)
+            epoch_seconds[name] = costs[name].step * steps
             progress.step()
     if budget is not None:
-        planned = [_within(run, 60 * budget, expected[run.network]) for run in planned]
-    failed = _run_all(planned, out, expected, quiet=quiet)
+        fitting = {name: max(1, int(60 * budget / seconds)) for name, seconds in epoch_seconds.items()}
+        planned = [replace(run, settings=with_epochs(run.settings, fitting[run.network])) for run in planned]
+    failed = _run_all(planned, out, epoch_seconds, quiet=quiet)
     done = [run for run in planned if run.folder not in failed]
-    return _reported(done, costs, failed, out, recipe)
+    if not done:
+        raise ValueError(f"no run could be finished: {next(iter(failed.values()))}")
+    ranked, differences = read_results(done, costs, out)
+    write_tables(ranked, differences, out)
+    write_group_figures(ranked, out / "figures")
+    settings = done[0].settings
+    source = Path(settings.source.data or "embedded creatures").name
+    how = "one recipe for all" if recipe == "common" else "each network's own recipe"
+    html = groups_page(
+        ranked,
+        title=f"Comparison of networks: {settings.task}",
+        caption=f"{source}; inputs {settings.network.features}; {how}",
+        differences=differences,
+        failed=failed,
+    )
+    return Comparison(ranked, differences, page.write(out / PAGE, html), failed)
 
 
-def _cost(settings: RunSettings, place: Path) -> Cost:
+def _cost(settings: RunSettings, place: Path, measure: Callable[[Path, Path], Cost] = measured_cost) -> Cost:
     """Return what a network costs, measured again if other settings were kept beside the last measurement."""
     asked, kept = place.with_suffix(".yaml"), place.with_suffix(".json")
     before = asked.read_bytes() if asked.is_file() else None
     settings.save(asked)
     if before not in (None, asked.read_bytes()):
         kept.unlink(missing_ok=True)
-    return measured_cost(asked, kept)
+    return measure(asked, kept)
 
 
 def _run_all(
-    planned: Sequence[PlannedRun], out: Path, expected: dict[str, float], *, quiet: bool
+    planned: Sequence[PlannedRun], out: Path, epoch_seconds: dict[str, float], *, quiet: bool
 ) -> dict[str, str]:
     """Train and measure what is not done yet; return what failed. Progress counts expected seconds."""
     for run in planned:
@@ -157,7 +173,7 @@ def _run_all(
         if not (out / run.folder / EVALUATION / NUMBERS).is_file()
     }
     seconds = {
-        number: run.settings.training.epochs * expected[run.network] for number, run in missing.items()
+        number: run.settings.training.epochs * epoch_seconds[run.network] for number, run in missing.items()
     }
     failed: dict[str, str] = {}
     before = 0.0
@@ -173,7 +189,7 @@ def _run_all(
                     folder,
                     resume=(folder / STATE).is_file(),
                     quiet=True,
-                    each_epoch=partial(_show_epoch, progress, before, expected[run.network]),
+                    each_epoch=partial(_show_epoch, progress, before, epoch_seconds[run.network]),
                 )
                 result = evaluate(model, _opened(run.settings, "test", model), out=folder)
             except TrainingError as error:  # the others may do better
@@ -181,8 +197,7 @@ def _run_all(
                 progress.say(f"{run.folder} failed: {error}")
             else:
                 main, value = next(iter(result.metrics.items()))
-                known = {metric.key: metric for metric in task_named(run.settings.task).metrics}
-                metric = metric_of(main, known)
+                metric = metric_of(main, {m.key: m for m in task_named(run.settings.task).metrics})
                 progress.say(f"{run.folder}: {metric.label} {metric.text(value)}")
             before += seconds[number]
             progress.reach(before)
@@ -190,11 +205,11 @@ def _run_all(
 
 
 def announcement(what: str, run: PlannedRun, seconds: float) -> str:
-    """Return what is said when a run begins, with how long it and those after it will take."""
+    """Return the line before a run, with how long it and those after it take."""
     return f"{what}, {count(run.settings.training.epochs, 'epoch')}; about {duration(seconds)} left in all"
 
 
-def _show_epoch(progress: Progress, before: float, epoch_seconds: float, row: dict[str, Any]) -> None:
+def _show_epoch(progress: Progress, before: float, epoch_seconds: float, row: dict[str, float]) -> None:
     progress.reach(before + row["epoch"] * epoch_seconds)
 
 
@@ -203,41 +218,16 @@ def _opened(settings: RunSettings, part: Split, model: Network | None = None) ->
     return settings.source.open(settings.task, prepared, part, progress=False)
 
 
-def _within(run: PlannedRun, seconds: float, an_epoch: float) -> PlannedRun:
-    """Return the run with as many epochs as fit into a number of seconds, at least one."""
-    return replace(run, settings=with_epochs(run.settings, max(1, int(seconds / an_epoch))))
-
-
 def _check_same(run: PlannedRun, folder: Path) -> None:
     """Raise ValueError if a folder holds a run with other settings."""
     kept = RunSettings.assemble(run.settings.task, file=folder / FILE)
     planned = run.settings.with_outputs(kept.network.outputs)
     for part in ("source", "network", "training"):
         now, then = getattr(planned, part).to_dict(), getattr(kept, part).to_dict()
-        other = [key for key in now if now[key] != then.get(key)]
-        if other:
+        differing = [key for key in now if now[key] != then.get(key)]
+        if differing:
+            key = differing[0]
             raise ValueError(
-                f"{folder} was run with another {other[0]} ({then.get(other[0])!r}, now {now[other[0]]!r}); "
-                "choose another folder for --out"
+                f"{folder} was run with another {key} ({then.get(key)!r}, now {now[key]!r}); choose another "
+                "folder for --out"
             )
-
-
-def _reported(
-    done: Sequence[PlannedRun], costs: dict[str, Cost], failed: dict[str, str], out: Path, recipe: Recipe
-) -> Comparison:
-    if not done:
-        raise ValueError(f"no run could be finished: {next(iter(failed.values()))}")
-    networks, differences = read_results(done, costs, out)
-    write_tables(networks, differences, out)
-    settings = done[0].settings
-    where = settings.source.data or "embedded creatures"
-    how = "one recipe for all" if recipe == "common" else "each network's own recipe"
-    write_group_figures(networks, out / "figures")
-    html = groups_page(
-        networks,
-        title=f"Comparison of networks: {settings.task}",
-        caption=f"{Path(where).name}; inputs {settings.network.features}; {how}",
-        differences=differences,
-        failed=failed,
-    )
-    return Comparison(networks, differences, page.write(out / PAGE, html), failed)

@@ -22,7 +22,7 @@ class PlannedRun:
     ----------
     network : str
     seed : int
-        Seed of the training, and of the split where the data has none of its own.
+        Of the training, and of the split where the data has none of its own.
     settings : RunSettings
     """
 
@@ -45,23 +45,9 @@ def plan_runs(
     preset: str | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> list[PlannedRun]:
-    """Return the runs of a comparison, network by network.
+    """Return the runs of a comparison, network by network; the parameters are those of `compare`.
 
-    Parameters
-    ----------
-    task : str
-    networks : sequence of str
-        Names of networks.
-    seeds : int
-        Runs of each network. All networks see the same splits: run k has seed k and split k.
-    recipe : "common" or "own"
-        Train every network as the preset says, or each as its own paper did.
-    preset : str, optional
-        Sizes and inputs of the networks, and the common recipe; if not given "quick", without damaged copies,
-        where the task has it.
-    changes : mapping
-        Any setting of the data, the networks or the training, as options of ``fieldconv train``. A network
-        that has no such setting goes without, if another one has it.
+    A network goes without a setting in ``changes`` that only another of them has.
 
     Examples
     --------

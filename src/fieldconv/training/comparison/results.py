@@ -1,19 +1,23 @@
-"""What the runs of a comparison found: read from their folders, tested, written as tables."""
+"""Results of a comparison: read from the folders of runs, tested for significance, written as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Floats
 from fieldconv._io import write_csv
 from fieldconv.runs.files import read_run
 from fieldconv.runs.groups import Compared, Difference
 from fieldconv.training.comparison.cost import Cost
 from fieldconv.training.comparison.plan import PlannedRun
-from fieldconv.training.comparison.significance import holm, paired_test
+
+MAX_EXACT_SHAPES = 14  # up to which all signs are tried
 
 
 def read_results(
@@ -23,17 +27,8 @@ def read_results(
     networks = []
     for name in dict.fromkeys(run.network for run in done):
         own = [run for run in done if run.network == name]
-        cost = costs[name]
-        networks.append(
-            Compared(
-                name=name,
-                runs={run.seed: read_run(out / run.folder) for run in own},
-                parameters=cost.parameters,
-                preparation=cost.preparation,
-                step=cost.step,
-                memory=cost.memory,
-            )
-        )
+        runs = {run.seed: read_run(out / run.folder) for run in own}
+        networks.append(Compared(name=name, runs=runs, **asdict(costs[name])))
     networks.sort(key=lambda network: -network.goodness)
     return networks, differences_of(networks)
 
@@ -41,68 +36,127 @@ def read_results(
 def differences_of(networks: Sequence[Compared]) -> list[Difference]:
     """Return how every two networks differ on the shapes that both were tested on."""
     pairs = list(combinations(networks, 2))
-    found = [_differences(one, other) for one, other in pairs]
-    chances = holm([paired_test(own) for own in found])
+    differences = [_differences(one, other) for one, other in pairs]
+    chances = holm([paired_test(own) for own in differences])
     return [
         Difference(one.name, other.name, float(np.mean(own)) if len(own) else float("nan"), len(own), chance)
-        for (one, other), own, chance in zip(pairs, found, chances, strict=True)
+        for (one, other), own, chance in zip(pairs, differences, chances, strict=True)
     ]
 
 
 def _differences(one: Compared, other: Compared) -> list[float]:
-    """The difference on each shape, averaged over the seeds with which both networks were tested on it."""
-    here, there = one.shape_numbers(), other.shape_numbers()
-    found = []
-    for shape in sorted(here.keys() & there.keys()):  # the test draws signs in this order
-        seeds = here[shape].keys() & there[shape].keys()
-        if seeds:
-            found.append(float(np.mean([here[shape][seed] - there[shape][seed] for seed in sorted(seeds)])))
-    return found
+    """Return the difference on each shape, averaged over the seeds with which both were tested on it."""
+    first, second = one.shape_numbers(), other.shape_numbers()
+    differences = []
+    for shape in sorted(first.keys() & second.keys()):  # the test draws signs in this order
+        if seeds := sorted(first[shape].keys() & second[shape].keys()):
+            differences.append(float(np.mean([first[shape][k] - second[shape][k] for k in seeds])))
+    return differences
 
 
 def write_tables(networks: Sequence[Compared], differences: Sequence[Difference], out: Path) -> None:
     """Write everything that was measured as CSV: runs, shapes, curves, differences."""
-    metrics = list(dict.fromkeys(key for n in networks for run in n.runs.values() for key in run.metrics))
+    runs = [(network, seed, run) for network in networks for seed, run in network.runs.items()]
+    metrics = list(dict.fromkeys(key for _, _, run in runs for key in run.metrics))
     costs = ["parameters", "preparation_seconds", "step_seconds", "step_bytes"]
-    rows = [
-        [
-            network.name,
-            seed,
-            *(run.metrics.get(key, "") for key in metrics),
-            network.parameters,
-            network.preparation,
-            network.step,
-            "" if network.memory is None else network.memory,
-            len(run.history.get("epoch", ())),
-            float(np.nansum(run.history.get("seconds", np.zeros(1)))),
-        ]
-        for network in networks
-        for seed, run in network.runs.items()
-    ]
-    write_csv(out / "runs.csv", ["network", "seed", *metrics, *costs, "epochs", "training_seconds"], rows)
-    shapes = [
-        (network.name, seed, shape)
-        for network in networks
-        for seed, run in network.runs.items()
-        for shape in run.shapes
-    ]
-    columns = list(dict.fromkeys(key for _, _, shape in shapes for key in shape))
+    write_csv(
+        out / "runs.csv",
+        ["network", "seed", *metrics, *costs, "epochs", "training_seconds"],
+        (
+            [
+                network.name,
+                seed,
+                *(run.metrics.get(key) for key in metrics),
+                network.parameters,
+                network.preparation,
+                network.step,
+                network.memory,
+                len(run.history.get("epoch", ())),
+                float(np.nansum(run.history.get("seconds", np.zeros(1)))),
+            ]
+            for network, seed, run in runs
+        ),
+    )
+    columns = list(dict.fromkeys(key for _, _, run in runs for shape in run.shapes for key in shape))
     write_csv(
         out / "shapes.csv",
         ["network", "seed", *columns],
-        [[name, seed, *(shape.get(column, "") for column in columns)] for name, seed, shape in shapes],
+        (
+            [network.name, seed, *(shape.get(column) for column in columns)]
+            for network, seed, run in runs
+            for shape in run.shapes
+        ),
     )
-    curves = [
+    points = [
         [network.name, seed, curve, *point]
-        for network in networks
-        for seed, run in network.runs.items()
+        for network, seed, run in runs
         for curve, points in run.curves.items()
         for point in points.tolist()
     ]
-    if curves:
-        write_csv(out / "curves.csv", ["network", "seed", "curve", "x", "y"], curves)
+    if points:
+        write_csv(out / "curves.csv", ["network", "seed", "curve", "x", "y"], points)
     write_csv(
         out / "differences.csv",
         ["network", "other", "mean_difference", "shapes", "corrected_p"],
-        [[d.one, d.other, d.mean, d.shapes, d.chance] for d in differences],
+        ([d.one, d.other, d.mean, d.shapes, d.chance] for d in differences),
     )
+
+
+def paired_test(differences: ArrayLike, *, rounds: int = 20_000) -> float:
+    """Return how likely a mean difference at least this large is if two networks do equally well.
+
+    If neither is better, the sign of each shape's difference is a coin toss. All signs are tried for few
+    shapes, random ones for many. Nothing else is assumed about the numbers, which may be 0 and 1.
+
+    Parameters
+    ----------
+    differences : (n,) floats
+        Differences of the two networks' numbers on each shape.
+    rounds : int
+        Number of random choices of signs.
+
+    Examples
+    --------
+    >>> paired_test([1.0, 1.0, 1.0, 1.0, 1.0])  # 2 of 32 signs are as extreme
+    0.0625
+    >>> paired_test([0.0, 0.0])
+    1.0
+    """
+    values = np.asarray(differences, np.float64)
+    values = values[values != 0]
+    if not len(values):
+        return 1.0
+    few = len(values) <= MAX_EXACT_SHAPES
+    sums = _every_sum(values) if few else _random_sums(values, rounds)
+    extreme = int((np.abs(sums) >= abs(values.sum()) - 1e-9 * np.abs(values).sum()).sum())
+    return extreme / len(sums) if few else (extreme + 1) / (len(sums) + 1)
+
+
+def _every_sum(values: Floats) -> Floats:
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def _random_sums(values: Floats, rounds: int) -> Floats:
+    draw = np.random.default_rng(0)
+    parts = [draw.choice((-1.0, 1.0), (1000, len(values))) @ values for _ in range(-(-rounds // 1000))]
+    return np.concatenate(parts)[:rounds]
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """Return chances with Holm's correction for several tests.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(chances, kind="stable")
+    corrected = np.empty(len(chances))
+    largest = 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(chances) - place) * chances[index]))
+        corrected[index] = largest
+    return [float(f"{value:.12g}") for value in corrected]

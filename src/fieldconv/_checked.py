@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
+Plain = dict[str, Any]  # values by name, as JSON and YAML hold them
 
-def checked(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+
+def checked(kind: type[Any], values: Mapping[str, Any]) -> Plain:
     """Return values for the fields of a dataclass; raise ValueError for unknown names and wrong types.
 
     Lists become tuples where the field is a tuple.
@@ -47,11 +49,11 @@ def check_choices(values: object, **choices: tuple[str, ...]) -> None:
             raise ValueError(f"{name} is {shown(getattr(values, name))}; choose one of {', '.join(words)}")
 
 
-LARGEST = 10**300  # larger whole numbers are no floating-point numbers
-MOST = 1_000_000  # of most things that are counted; more of them would not fit anywhere
+MAX_FLOAT = 10**300  # larger whole numbers are no floating-point numbers
+MAX_COUNT = 1_000_000  # of samples, blocks and the like; more would not fit anywhere
 
 
-def check_count(name: str, value: object, least: int = 1, most: int = MOST) -> None:
+def check_count(name: str, value: object, least: int = 1, most: int = MAX_COUNT) -> None:
     """Raise ValueError if a value is not a whole number from ``least`` to ``most``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {shown(value)}; give a whole number from {least} up")
@@ -74,7 +76,7 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:78]} …"
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fits(value: object, kind: Any) -> bool:
     options, origin = get_args(kind), get_origin(kind)
     if origin is Literal:
         return value in options
@@ -83,7 +85,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin is tuple:
         return isinstance(value, list | tuple) and all(_fits(entry, options[0]) for entry in value)
     if kind is float:
-        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
+        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_FLOAT
         return isinstance(value, float) or whole
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 

@@ -10,10 +10,10 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fieldconv._arrays import Array
 
 
 @contextmanager
@@ -71,12 +71,12 @@ def write_text(path: str | Path, text: str) -> None:
         file.write(text)
 
 
-def write_json(path: str | Path, content: Any) -> None:
+def write_json(path: str | Path, content: object) -> None:
     """Write plain values as indented JSON."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
-def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a table: a line of column names, then the rows."""
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -84,7 +84,7 @@ def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[
         writer.writerows(rows)
 
 
-def write_array(path: str | Path, values: NDArray[Any]) -> None:
+def write_array(path: str | Path, values: Array) -> None:
     """Write an array as NumPy's ``.npy``."""
     with atomic_path(path) as temporary:
         np.save(temporary, values, allow_pickle=False)

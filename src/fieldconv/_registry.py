@@ -6,9 +6,9 @@ import difflib
 import pkgutil
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from fieldconv._checked import shown
 
@@ -97,10 +97,10 @@ class Registry(Generic[Kind]):
                         found[module.name.replace("_", "-")] = f"{folder}.{module.name}"
         return found
 
-    def _foreign(self) -> dict[str, Any]:
+    def _foreign(self) -> dict[str, EntryPoint]:
         return {entry.name: entry for entry in entry_points(group=self.package)}
 
-    def _checked(self, name: str, entry: Any) -> type[Kind]:
+    def _checked(self, name: str, entry: EntryPoint) -> type[Kind]:
         try:
             found = entry.load()
         except Exception as error:  # whatever goes wrong in somebody else's package

@@ -48,26 +48,26 @@ def test_all_networks_see_the_same_splits_and_inputs() -> None:
     runs = plan_runs("segmentation", ["fcnet", "hsn", "diffusionnet"], seeds=3, changes={"features": "xyz"})
     assert len(runs) == 9
     for seed in range(3):
-        own = [run for run in runs if run.seed == seed]
-        assert {run.settings.source.split_seed for run in own} == {seed}
-        assert {run.settings.training.seed for run in own} == {seed}
-        assert {run.settings.network.features for run in own} == {"xyz"}
-        assert len({str(run.settings.training) for run in own}) == 1  # the common recipe
+        own = [run for run in runs if run.training.seed == seed]
+        assert {run.source.split_seed for run in own} == {seed}
+        assert {run.training.seed for run in own} == {seed}
+        assert {run.network.features for run in own} == {"xyz"}
+        assert len({str(run.training) for run in own}) == 1  # the common recipe
 
 
 def test_damaged_copies_are_compared_only_if_asked_for() -> None:
     for task in ("segmentation", "correspondence"):
         [run] = plan_runs(task, ["fcnet"], seeds=1)
-        assert (run.settings.preset, run.settings.training.damaged) == ("quick", 0)
+        assert (run.preset, run.training.damaged) == ("quick", 0)
         [run] = plan_runs(task, ["fcnet"], seeds=1, preset="default")
-        assert run.settings.training.damaged > 0
+        assert run.training.damaged > 0
     [run] = plan_runs("template-points", ["fcnet"], seeds=1)  # it has no quick preset
-    assert run.settings.preset == "default"
+    assert run.preset == "default"
 
 
 def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
     [run] = plan_runs("segmentation", ["diffusionnet"], seeds=1, recipe="own")
-    training = run.settings.training
+    training = run.training
     assert (training.learning_rate, training.epochs, training.drop_every, training.drop) == (
         0.001,
         200,
@@ -78,7 +78,7 @@ def test_own_recipe_is_the_networks_own_and_nothing_of_the_preset() -> None:
     assert training.average is None
     assert training.reshaped == 0  # the preset's copies are not the paper's
     [run] = plan_runs("classification", ["diffusionnet"], seeds=1, recipe="own")
-    assert (run.settings.training.label_smoothing, run.settings.network.width) == (0.2, 32)  # type: ignore[attr-defined]
+    assert (run.training.label_smoothing, run.network.width) == (0.2, 32)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_a_recipe_may_differ_by_task(
     network: str, task: str, epochs: int, rate: float, drop_every: int
 ) -> None:
     [run] = plan_runs(task, [network], seeds=1, recipe="own")
-    training = run.settings.training
+    training = run.training
     assert (training.epochs, training.learning_rate, training.drop_every) == (epochs, rate, drop_every)
 
 
 def test_deltaconv_classifies_as_its_authors_did_but_for_sgd() -> None:
     [run] = plan_runs("classification", ["deltaconv"], seeds=1, recipe="own")
-    training, network = run.settings.training, run.settings.network
+    training, network = run.training, run.network
     assert (training.epochs, training.batch, training.label_smoothing) == (100, 16, 0.2)
     assert (network.width, network.layers, network.embedding) == (32, 4, 1024)  # type: ignore[attr-defined]
 
@@ -103,13 +103,13 @@ def test_deltaconv_classifies_as_its_authors_did_but_for_sgd() -> None:
 @pytest.mark.parametrize(("preset", "width"), [("paper", 256), ("reproduce", 256), ("default", 128)])
 def test_diffusionnet_is_as_wide_as_its_paper_has_it_for_classes_of_vertices(preset: str, width: int) -> None:
     [run] = plan_runs("correspondence", ["diffusionnet"], seeds=1, preset=preset)
-    assert run.settings.network.width == width  # type: ignore[attr-defined]
+    assert run.network.width == width  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("preset", ["paper", "reproduce"])
 def test_hsn_sees_as_far_as_its_authors_have_it_on_bodies(preset: str) -> None:
     runs = plan_runs("correspondence", ["hsn", "fcnet"], seeds=1, preset=preset)
-    assert [run.settings.network.radius for run in runs] == [0.07, 0.05]  # type: ignore[attr-defined]
+    assert [run.network.radius for run in runs] == [0.07, 0.05]  # type: ignore[attr-defined]
 
 
 def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
@@ -121,7 +121,7 @@ def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
 
 def test_fewer_epochs_keep_the_shape_of_the_schedule() -> None:
     [run] = plan_runs("segmentation", ["diffusionnet"], seeds=1, recipe="own")
-    short = with_epochs(run.settings, 20).training
+    short = with_epochs(run, 20).training
     assert (short.epochs, short.drop_every) == (20, 5)
 
 
@@ -319,7 +319,7 @@ def test_what_was_measured_with_other_settings_is_measured_again(tmp_path: Path)
 
     for width in (8, 8, 16):
         [planned] = plan_runs("segmentation", ["diffusionnet"], seeds=1, changes={"width": width})
-        module._cost(planned.settings, tmp_path / "diffusionnet", measure)
+        module._cost(planned, tmp_path / "diffusionnet", measure)
         (tmp_path / "diffusionnet.json").write_text("{}", encoding="utf-8")
     assert was_there == [False, True, False]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
-from fieldconv._checked import field_types
+from fieldconv._checked import Plain, field_types
 from fieldconv.commands.docstrings import command_texts, field_texts
 
 Meshes = Annotated[tuple[Path, ...], "MESH"]
@@ -178,7 +178,7 @@ class Arguments:
             metavar = metavar if positional else METAVARS.get(kind, metavar)
         if optional and not required and default is not None:  # leaving it out is something else
             metavar += "|None"
-        options: dict[str, Any] = {"nargs": nargs, "metavar": metavar}
+        options: Plain = {"nargs": nargs, "metavar": metavar}
         options["type"] = functools.partial(_read, kind, choices, optional)
         if positional:
             self.choices[""] = (*self.choices.get("", ()), *choices)

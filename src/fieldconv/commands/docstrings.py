@@ -8,10 +8,9 @@ import re
 import textwrap
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 
-def command_texts(command: Callable[..., Any]) -> tuple[list[str], list[str], dict[str, str]]:
+def command_texts(command: Callable[..., object]) -> tuple[list[str], list[str], dict[str, str]]:
     """Return a command's description by paragraphs, its examples, and what ``Args:`` says of each parameter.
 
     Examples
@@ -38,7 +37,7 @@ def command_texts(command: Callable[..., Any]) -> tuple[list[str], list[str], di
     return [text for text in paragraphs if text], examples, _entries(textwrap.dedent(parameters), ": ")
 
 
-def field_texts(kind: type[Any]) -> dict[str, str]:
+def field_texts(kind: type[object]) -> dict[str, str]:
     """Return what a dataclass, and those it is made of, say about each field.
 
     They say it in the docstring below a field, or in the section "Parameters" of their own.
@@ -72,7 +71,7 @@ def _entries(section: str, separator: str) -> dict[str, str]:
     return texts
 
 
-def _below_fields(kind: type[Any]) -> dict[str, str]:
+def _below_fields(kind: type[object]) -> dict[str, str]:
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError):  # made without a file

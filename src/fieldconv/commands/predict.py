@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import fieldconv as fc
 from fieldconv import training
@@ -60,8 +59,8 @@ def predict_command(
     model = fc.load(run)
     out.mkdir(parents=True, exist_ok=True)  # fails at once if it cannot be
     task = training.task_of(model)
-    rows: list[dict[str, Any]] = []
-    records: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
+    records: list[dict[str, object]] = []
     notes, problems = [], []
     names = training.distinct(path.stem for path in paths)
     for path, name in track(list(zip(paths, names, strict=True)), "Predicting"):

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import fieldconv as fc
 from fieldconv import datasets, networks, tasks, training
+from fieldconv._checked import Plain
 from fieldconv.commands.arguments import Arguments
 from fieldconv.commands.docstrings import field_texts
 from fieldconv.commands.results import print_metrics, printed_warnings
@@ -94,10 +95,10 @@ def _first_look(words: Sequence[str]) -> tuple[dict[str, str | None], list[str]]
     return vars(given), rest
 
 
-def _values(task: str, network: str, preset: str, given: Mapping[str, str | None]) -> dict[str, Any]:
+def _values(task: str, network: str, preset: str, given: Mapping[str, str | None]) -> Plain:
     """Return the value of each setting in a preset, for the help."""
     # The radius depends on the data: on coarse creatures it is larger.
-    data: dict[str, Any] = {"data": given["data"]}
+    data: Plain = {"data": given["data"]}
     if (vertices := given["vertices"] or "").isdecimal() and int(vertices) > 0:
         data["vertices"] = int(vertices)
     settings = training.RunSettings.assemble(task, preset=preset, network=network, changes=data)

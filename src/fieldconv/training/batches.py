@@ -30,13 +30,10 @@ class Step:
     share : float
         Factor of each example's loss, so that the mean over processes of the sums of gradients is the
         gradient of the mean loss over the whole batch.
-    examples : int
-        Number of examples in the whole batch.
     """
 
     chunks: list[Chunk]
     share: float
-    examples: int
 
 
 @dataclass
@@ -97,7 +94,7 @@ def epoch_steps(
         chunks = [
             task.collate([e for e, _ in group], [d for _, d in group], config, network) for group in groups
         ]
-        yield Step(chunks, share, len(batch))
+        yield Step(chunks, share)
 
 
 def prefetch(things: Iterable[Thing]) -> Iterator[Thing]:

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from fieldconv import __version__
+from fieldconv._checked import Plain
 from fieldconv._io import atomic_path, read_text, write_json, write_text
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.models import CARD, CONFIG, MODELS, TEMPLATE, WEIGHTS
@@ -44,7 +45,7 @@ class CheckpointError(ValueError):
     """A checkpoint that is not there, not whole, or of another kind."""
 
 
-def save_pretrained(model: Network, folder: str | Path, *, about: dict[str, Any] | None = None) -> Path:
+def save_pretrained(model: Network, folder: str | Path, *, about: Plain | None = None) -> Path:
     """Write the network to a folder; ``about`` (results, training settings) goes into config and card."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -128,7 +129,7 @@ def load(source: str | Path) -> Network:
     return model.eval()
 
 
-def _built(folder: Path, config: dict[str, Any]) -> Network:
+def _built(folder: Path, config: Plain) -> Network:
     """Return the network that a checkpoint describes, with weights of its own.
 
     A damaged size must not ask for more memory than there is. So before the network is built, the shapes of
@@ -200,7 +201,7 @@ def _unreadable(path: Path, error: Exception, advice: str) -> CheckpointError:
     return CheckpointError(f"{path} cannot be read ({reason}); {advice}")
 
 
-def read_config(folder: str | Path) -> dict[str, Any]:
+def read_config(folder: str | Path) -> Plain:
     """Return the content of a checkpoint's ``config.json``."""
     path = Path(folder) / CONFIG
     _check_file(path)
@@ -257,7 +258,7 @@ def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
-def _card(model: Network, config: dict[str, Any]) -> str:
+def _card(model: Network, config: Plain) -> str:
     """The model card, with the header that the Hugging Face hub reads."""
     settings, surface = model.config, model.config.surface_settings
     sampled = f"{settings.samples} samples" if settings.samples else "all vertices"
@@ -313,9 +314,9 @@ class State:
     optimiser: dict[str, Tensor]
     rng: dict[str, Tensor]
     average: dict[str, Tensor] = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
-    best: dict[str, Any] = field(default_factory=dict)
-    config: dict[str, Any] = field(default_factory=dict)
+    history: list[Plain] = field(default_factory=list)
+    best: Plain = field(default_factory=dict)
+    config: Plain = field(default_factory=dict)
 
     def save(self, folder: str | Path) -> None:
         """Write one file, so that tensors and numbers belong to the same step."""
@@ -332,7 +333,7 @@ class State:
     def load(cls, folder: str | Path) -> State:
         path = Path(folder) / STATE
         _check_file(path)
-        groups: dict[str, Any] = {group: {} for group in _STATE_TENSORS}
+        groups: Plain = {group: {} for group in _STATE_TENSORS}
         try:
             with safe_open(path, framework="pt") as file:
                 numbers = json.loads((file.metadata() or {})["state"])
@@ -349,7 +350,7 @@ class State:
         return cls(**groups, **{key: numbers[key] for key in _STATE_TYPES})
 
 
-def _sound(numbers: dict[str, Any]) -> bool:
+def _sound(numbers: Plain) -> bool:
     """Return whether what a state holds besides tensors has the right types."""
     if any(not isinstance(numbers.get(key), kind) for key, kind in _STATE_TYPES.items()):
         return False

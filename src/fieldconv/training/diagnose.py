@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -37,8 +37,8 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
             )
     first: list[str] = []
 
-    def look(name: str) -> Any:
-        def hook(module: nn.Module, inputs: Any, output: Any) -> None:
+    def look(name: str) -> Callable[[nn.Module, object, object], None]:
+        def hook(module: nn.Module, inputs: object, output: object) -> None:
             if not first and isinstance(output, Tensor) and not _finite(output):
                 first.append(f"{name} ({type(module).__name__})")
 

@@ -10,12 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from fieldconv._checked import Plain
 from fieldconv._duration import duration
 from fieldconv.tasks.base import Task
 from fieldconv.tasks.base.metric import metric_of
 
 
-def epoch_line(row: dict[str, Any], epochs: int, task: Task, seconds_left: float | None) -> str:
+def epoch_line(row: Plain, epochs: int, task: Task, seconds_left: float | None) -> str:
     """Return one line about a finished epoch, for people."""
     known = {metric.key: metric for metric in task.metrics}
     parts = [f"epoch {row['epoch']:>{len(str(epochs))}}/{epochs}", f"loss {row['loss']:.4f}"]
@@ -56,7 +57,7 @@ class TensorBoard:
         # What an earlier part of this run wrote of the steps from here on does not count.
         self._write(step=done, session_log=SessionLog(status=SessionLog.START))
 
-    def add(self, values: dict[str, Any], step: int) -> None:
+    def add(self, values: Plain, step: int) -> None:
         """Write numbers by their names."""
         if self._file is not None:
             named = [self._summary.Value(tag=key, simple_value=float(value)) for key, value in values.items()]

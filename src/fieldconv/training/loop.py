@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from fieldconv._checked import Plain
 from fieldconv._progress import Progress
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.files import write_log
@@ -57,7 +57,7 @@ class TrainingLoop:
         validation: Examples | None = None,
         out: str | Path | None = None,
         resume: bool = False,
-        about: dict[str, Any] | None = None,
+        about: Plain | None = None,
         fabric: Fabric,
         quiet: bool = False,
         each_epoch: Callable[[dict[str, float]], None] | None = None,
@@ -262,7 +262,7 @@ class TrainingLoop:
             everyone |= {f"{rank}/{key}": row for rank, row in enumerate(rows)}
         return everyone
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> Plain:
         return {
             "network": self.model.config.to_dict(),
             "training": self.config.to_dict(),

@@ -30,7 +30,6 @@ class NetworkOutputs:
 
     def __init__(self, model: Network, task: Task, rotations: int = 1) -> None:
         self.model, self.task, self.rotations = model, task, rotations
-        self.title = type(model).__name__
 
     def __call__(self, surface: Surface) -> Tensor:
         return self.task.combine([self._tempered(self.model(turned)) for turned in self._turned(surface)])

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from fieldconv._checked import Plain
 from fieldconv.networks import network_named
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
@@ -157,7 +158,7 @@ def check_free(out: str | Path | None, resume: bool) -> None:
         )
 
 
-def _about(settings: RunSettings) -> dict[str, Any]:
+def _about(settings: RunSettings) -> Plain:
     """Return what a checkpoint says about its origin."""
     return {
         **settings.source.about(),

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import yaml
 
-from fieldconv._checked import checked, field_types, shown
+from fieldconv._checked import Plain, checked, field_types, shown
 from fieldconv._io import read_text, write_text
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
@@ -104,42 +104,30 @@ class RunSettings:
         )
         base = load(whole["finetune"]) if whole["finetune"] else None
         own = base.config.to_dict() if base else {}
-        of_the_data = ("head", "outputs")  # what the task and the data decide
-        begin: Layer = (
-            f"finetune {whole['finetune']}",
-            {key: value for key, value in own.items() if key not in of_the_data},
-        )
+        own = {key: value for key, value in own.items() if key not in ("head", "outputs")}  # as the data says
+        begin: Layer = (f"finetune {whole['finetune']}", own)
         if base:
             whole["network_name"], sources["network_name"] = base.name, begin[0]
         kind, model = task_named(task), network_named(whole["network_name"])
-        kinds: dict[str, type[Any]] = {
-            "source": DataSource,
-            "network": model.Config,
-            "training": kind.Config,
-            "machine": Machine,
-        }
+        kinds = _kinds(task, whole["network_name"])
         options = _by_part(kinds, changes or {})
         if whole["network_name"] != content.get("network_name", NETWORK):
             content.pop("network", None)  # it is of another network
 
-        def settled(part: str, *layers: Layer) -> dict[str, Any]:
+        def settled(part: str, *layers: Layer) -> Plain:
             values, where = merge(*layers, (in_file, content.get(part, {})), ("option", options[part]))
             for key in field_types(kinds[part]):
                 sources[f"{part}.{key}"] = where.get(key, "default")
             return values
 
         source = DataSource.from_dict(settled("source"))
+        chosen, name = whole["preset"], whole["network_name"]
         if recipe == "own":
             training = recipe_layers(kind, model)
         else:
-            training = training_layers(kind, whole["preset"], smallest_batch=model.smallest_batch)
-        shape = network_layers(
-            kind,
-            whole["preset"],
-            model.Config,
-            network=whole["network_name"],
-            creatures=source.vertices if source.data is None else None,
-        )
+            training = training_layers(kind, chosen, smallest_batch=model.smallest_batch)
+        creatures = source.vertices if source.data is None else None
+        shape = network_layers(kind, chosen, model.Config, network=name, creatures=creatures)
         any_number: Layer = ("default, until the data is read", {"outputs": 1})
         return cls(
             **whole,
@@ -169,7 +157,7 @@ class RunSettings:
         """Return the same with as many network outputs as the data has targets; None leaves them."""
         return self if outputs is None else self.changed("the data", network={"outputs": outputs})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values that JSON and YAML can hold."""
         return {
             "task": self.task,
@@ -211,7 +199,14 @@ WHOLE = ("task", "preset", "network_name", "finetune")
 PARTS = ("source", "network", "training", "machine")
 
 
-def _by_part(kinds: Mapping[str, type[Any]], changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _kinds(task: str | None, network: str) -> dict[str, type[Any]]:
+    """Return the class of each part; without a task, the training settings that all tasks have."""
+    training = task_named(task).Config if task is not None else TrainingConfig
+    network_config = network_named(network).Config
+    return {"source": DataSource, "network": network_config, "training": training, "machine": Machine}
+
+
+def _by_part(kinds: Mapping[str, type[object]], changes: Mapping[str, Any]) -> dict[str, Plain]:
     """Return the settings of each part; raise ValueError for one that no part has."""
     fields = {part: field_types(kind) for part, kind in kinds.items()}
     known = [name for names in fields.values() for name in names]
@@ -225,7 +220,7 @@ def _by_part(kinds: Mapping[str, type[Any]], changes: Mapping[str, Any]) -> dict
     }
 
 
-def read_settings(path: str | Path) -> dict[str, Any]:
+def read_settings(path: str | Path) -> Plain:
     """Return the content of a YAML or JSON file of settings, its names and types checked."""
     try:
         text = read_text(path)
@@ -252,7 +247,10 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         if not isinstance(values, dict):
             raise ValueError(f"{path}: {part} is {shown(values)}; give its settings, by their names")
         try:
-            _check_part(part, values, content)
+            kind = _kinds(content.get("task"), content.get("network_name", NETWORK))[part]
+            checked(kind, values)
+            if part == "training":
+                kind.from_dict(values)  # checks ranges; other parts need their preset for that
         except ValueError as error:
             raise ValueError(f"{path}: {part}: {error}") from None
     return content
@@ -265,16 +263,3 @@ class _PlainYaml(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("it has references (*), which settings do without")
         return super().compose_node(parent, index)
-
-
-def _check_part(part: str, values: Mapping[str, Any], content: Mapping[str, Any]) -> None:
-    """Raise ValueError if a part of a settings file has unknown names or wrong types."""
-    if part == "source":
-        checked(DataSource, values)
-    elif part == "machine":
-        checked(Machine, values)
-    elif part == "network":
-        checked(network_named(content.get("network_name", NETWORK)).Config, values)
-    else:
-        kind = task_named(content["task"]).Config if "task" in content else TrainingConfig
-        kind.from_dict({**asdict(kind()), **values})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base.metric import count, metric_of
 from fieldconv.training.checkpoint import STATE
 from fieldconv.training.comparison.cost import Cost, measured_cost
-from fieldconv.training.comparison.plan import PlannedRun, plan_runs, with_epochs
+from fieldconv.training.comparison.plan import plan_runs, run_name, with_epochs
 from fieldconv.training.comparison.results import read_results, write_tables
 from fieldconv.training.diagnose import TrainingError
 from fieldconv.training.measure import evaluate
@@ -116,12 +116,12 @@ def compare(
     planned = plan_runs(
         task or EMBEDDED_TASK, networks, seeds=seeds, recipe=recipe, preset=preset, changes=changes
     )
-    planned.sort(key=lambda run: run.seed)  # an early stop leaves every network, with fewer seeds
+    planned.sort(key=lambda run: run.training.seed)  # an early stop leaves every network, with fewer seeds
     costs: dict[str, Cost] = {}
     epoch_seconds: dict[str, float] = {}
     with Progress("measuring", len(networks), quiet=quiet) as progress:
         for name in networks:
-            first = next(run.settings for run in planned if run.network == name)
+            first = next(run for run in planned if run.network_name == name)
             progress.say(f"Preparing the data for {name}, and measuring a step")
             steps = -(-len(_opened(first, "train")) // first.training.batch)
             costs[name] = _cost(first, out / COSTS / name)
@@ -129,15 +129,15 @@ def compare(
             progress.step()
     if budget is not None:
         fitting = {name: max(1, int(60 * budget / seconds)) for name, seconds in epoch_seconds.items()}
-        planned = [replace(run, settings=with_epochs(run.settings, fitting[run.network])) for run in planned]
+        planned = [with_epochs(run, fitting[run.network_name]) for run in planned]
     failed = _run_all(planned, out, epoch_seconds, quiet=quiet)
-    done = [run for run in planned if run.folder not in failed]
+    done = [run for run in planned if run_name(run) not in failed]
     if not done:
         raise ValueError(f"no run could be finished: {next(iter(failed.values()))}")
     ranked, differences = read_results(done, costs, out)
     write_tables(ranked, differences, out)
     write_group_figures(ranked, out / "figures")
-    settings = done[0].settings
+    settings = done[0]
     source = Path(settings.source.data or "embedded creatures").name
     how = "one recipe for all" if recipe == "common" else "each network's own recipe"
     html = groups_page(
@@ -161,52 +161,52 @@ def _cost(settings: RunSettings, place: Path, measure: Callable[[Path, Path], Co
 
 
 def _run_all(
-    planned: Sequence[PlannedRun], out: Path, epoch_seconds: dict[str, float], *, quiet: bool
+    planned: Sequence[RunSettings], out: Path, epoch_seconds: dict[str, float], *, quiet: bool
 ) -> dict[str, str]:
     """Train and measure what is not done yet; return what failed. Progress counts expected seconds."""
     for run in planned:
-        if (out / run.folder / FILE).is_file():
-            _check_same(run, out / run.folder)
+        if (out / run_name(run) / FILE).is_file():
+            _check_same(run, out / run_name(run))
     missing = {
         number: run
         for number, run in enumerate(planned, start=1)
-        if not (out / run.folder / EVALUATION / NUMBERS).is_file()
+        if not (out / run_name(run) / EVALUATION / NUMBERS).is_file()
     }
     seconds = {
-        number: run.settings.training.epochs * epoch_seconds[run.network] for number, run in missing.items()
+        number: run.training.epochs * epoch_seconds[run.network_name] for number, run in missing.items()
     }
     failed: dict[str, str] = {}
     before = 0.0
     with Progress("comparing", sum(seconds.values()), share=True, quiet=quiet) as progress:
         for number, run in missing.items():
-            folder = out / run.folder
-            what = f"run {number}/{len(planned)}: {run.network}, seed {run.seed}"
+            folder = out / run_name(run)
+            what = f"run {number}/{len(planned)}: {run.network_name}, seed {run.training.seed}"
             progress.say(announcement(what, run, sum(seconds.values()) - before))
             progress.reach(before, what=what)
             try:
                 model = train_from(
-                    run.settings,
+                    run,
                     folder,
                     resume=(folder / STATE).is_file(),
                     quiet=True,
-                    each_epoch=partial(_show_epoch, progress, before, epoch_seconds[run.network]),
+                    each_epoch=partial(_show_epoch, progress, before, epoch_seconds[run.network_name]),
                 )
-                result = evaluate(model, _opened(run.settings, "test", model), out=folder)
+                result = evaluate(model, _opened(run, "test", model), out=folder)
             except TrainingError as error:  # the others may do better
-                failed[run.folder] = str(error)
-                progress.say(f"{run.folder} failed: {error}")
+                failed[folder.name] = str(error)
+                progress.say(f"{folder.name} failed: {error}")
             else:
                 main, value = next(iter(result.metrics.items()))
-                metric = metric_of(main, {m.key: m for m in task_named(run.settings.task).metrics})
-                progress.say(f"{run.folder}: {metric.label} {metric.text(value)}")
+                metric = metric_of(main, {m.key: m for m in task_named(run.task).metrics})
+                progress.say(f"{folder.name}: {metric.label} {metric.text(value)}")
             before += seconds[number]
             progress.reach(before)
     return failed
 
 
-def announcement(what: str, run: PlannedRun, seconds: float) -> str:
+def announcement(what: str, run: RunSettings, seconds: float) -> str:
     """Return the line before a run, with how long it and those after it take."""
-    return f"{what}, {count(run.settings.training.epochs, 'epoch')}; about {duration(seconds)} left in all"
+    return f"{what}, {count(run.training.epochs, 'epoch')}; about {duration(seconds)} left in all"
 
 
 def _show_epoch(progress: Progress, before: float, epoch_seconds: float, row: dict[str, float]) -> None:
@@ -218,10 +218,10 @@ def _opened(settings: RunSettings, part: Split, model: Network | None = None) ->
     return settings.source.open(settings.task, prepared, part, progress=False)
 
 
-def _check_same(run: PlannedRun, folder: Path) -> None:
+def _check_same(run: RunSettings, folder: Path) -> None:
     """Raise ValueError if a folder holds a run with other settings."""
-    kept = RunSettings.assemble(run.settings.task, file=folder / FILE)
-    planned = run.settings.with_outputs(kept.network.outputs)
+    kept = RunSettings.assemble(run.task, file=folder / FILE)
+    planned = run.with_outputs(kept.network.outputs)
     for part in ("source", "network", "training"):
         now, then = getattr(planned, part).to_dict(), getattr(kept, part).to_dict()
         differing = [key for key in now if now[key] != then.get(key)]

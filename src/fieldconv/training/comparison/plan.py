@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from fieldconv._checked import field_types
@@ -14,28 +13,6 @@ from fieldconv.tasks.base import Task
 from fieldconv.training.settings import Machine, Recipe, RunSettings
 
 
-@dataclass(frozen=True)
-class PlannedRun:
-    """One training run of a comparison.
-
-    Attributes
-    ----------
-    network : str
-    seed : int
-        Of the training, and of the split where the data has none of its own.
-    settings : RunSettings
-    """
-
-    network: str
-    seed: int
-    settings: RunSettings
-
-    @property
-    def folder(self) -> str:
-        """Name of its run folder."""
-        return f"{self.network}-seed-{self.seed}"
-
-
 def plan_runs(
     task: str,
     networks: Sequence[str],
@@ -44,7 +21,7 @@ def plan_runs(
     recipe: Recipe = "common",
     preset: str | None = None,
     changes: Mapping[str, Any] | None = None,
-) -> list[PlannedRun]:
+) -> list[RunSettings]:
     """Return the runs of a comparison, network by network; the parameters are those of `compare`.
 
     A network goes without a setting in ``changes`` that only another of them has.
@@ -52,7 +29,7 @@ def plan_runs(
     Examples
     --------
     >>> runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=2, recipe="own", preset="tiny")
-    >>> [(run.folder, run.settings.training.learning_rate) for run in runs[1:3]]
+    >>> [(run_name(run), run.training.learning_rate) for run in runs[1:3]]
     [('fcnet-seed-1', 0.005), ('diffusionnet-seed-0', 0.001)]
     """
     if recipe not in get_args(Recipe):
@@ -69,14 +46,15 @@ def plan_runs(
     settings = {name: _settings(kind, name, recipe, preset, changes or {}, networks) for name in networks}
     first = next(iter(settings.values())).source.split_seed
     return [
-        PlannedRun(
-            name,
-            seed,
-            own.changed("the comparison", training={"seed": seed}, source={"split_seed": first + seed}),
-        )
-        for name, own in settings.items()
+        own.changed("the comparison", training={"seed": seed}, source={"split_seed": first + seed})
+        for own in settings.values()
         for seed in range(own.training.seed, own.training.seed + seeds)
     ]
+
+
+def run_name(settings: RunSettings) -> str:
+    """Return the name of the folder of a run."""
+    return f"{settings.network_name}-seed-{settings.training.seed}"
 
 
 def with_epochs(settings: RunSettings, epochs: int) -> RunSettings:
@@ -87,18 +65,13 @@ def with_epochs(settings: RunSettings, epochs: int) -> RunSettings:
 
 
 def _settings(
-    task: Task,
-    name: str,
-    recipe: Recipe,
-    preset: str,
-    changes: Mapping[str, Any],
-    networks: Sequence[str],
+    task: Task, name: str, recipe: Recipe, preset: str, changes: Mapping[str, Any], networks: Sequence[str]
 ) -> RunSettings:
-    config = network_named(name).Config
     given = dict(changes)
     epochs = given.pop("epochs", None)
     elsewhere = {field for other in networks for field in field_types(network_named(other).Config)}
-    known = {*field_types(config), *field_types(task.Config), *field_types(DataSource), *field_types(Machine)}
+    kinds = (network_named(name).Config, task.Config, DataSource, Machine)
+    known = {field for kind in kinds for field in field_types(kind)}
     fitting = {key: value for key, value in given.items() if key in known or key not in elsewhere}
     settings = RunSettings.assemble(task.name, preset=preset, network=name, recipe=recipe, changes=fitting)
     network_named(name)(settings.network)  # raises if it has no such head

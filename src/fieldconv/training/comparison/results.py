@@ -15,19 +15,20 @@ from fieldconv._io import write_csv
 from fieldconv.runs.files import read_run
 from fieldconv.runs.groups import Compared, Difference
 from fieldconv.training.comparison.cost import Cost
-from fieldconv.training.comparison.plan import PlannedRun
+from fieldconv.training.comparison.plan import run_name
+from fieldconv.training.settings import RunSettings
 
 MAX_EXACT_SHAPES = 14  # up to which all signs are tried
 
 
 def read_results(
-    done: Sequence[PlannedRun], costs: Mapping[str, Cost], out: Path
+    done: Sequence[RunSettings], costs: Mapping[str, Cost], out: Path
 ) -> tuple[list[Compared], list[Difference]]:
     """Return what each network reached, the best first, and how every two of them differ."""
     networks = []
-    for name in dict.fromkeys(run.network for run in done):
-        own = [run for run in done if run.network == name]
-        runs = {run.seed: read_run(out / run.folder) for run in own}
+    for name in dict.fromkeys(run.network_name for run in done):
+        own = [run for run in done if run.network_name == name]
+        runs = {run.training.seed: read_run(out / run_name(run)) for run in own}
         networks.append(Compared(name=name, runs=runs, **asdict(costs[name])))
     networks.sort(key=lambda network: -network.goodness)
     return networks, differences_of(networks)

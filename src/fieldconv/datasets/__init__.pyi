@@ -3,7 +3,7 @@ from fieldconv.datasets.benchmarks.human_segmentation import HumanSegmentation a
 from fieldconv.datasets.benchmarks.shrec11 import SHREC11 as SHREC11
 from fieldconv.datasets.benchmarks.shrec19 import SHREC19 as SHREC19
 from fieldconv.datasets.benchmarks.shrec19_humans import SHREC19Humans as SHREC19Humans
-from fieldconv.datasets.creature_dataset import Creatures as Creatures
+from fieldconv.datasets.creature_collection import Creatures as Creatures
 from fieldconv.datasets.folder_check import check_folder as check_folder
 from fieldconv.datasets.folder_dataset import FolderDataset as FolderDataset
 from fieldconv.datasets.folder_dataset import open_dataset as open_dataset

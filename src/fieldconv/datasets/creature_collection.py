@@ -1,4 +1,4 @@
-"""Embedded creatures as a collection for any task that takes its target from them."""
+"""Embedded creatures as a dataset for any task that takes its target from them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,82 @@ from fieldconv.datasets.creatures import (
 )
 from fieldconv.datasets.creatures.difficulty import named
 from fieldconv.datasets.creatures.species import skeleton_of
+from fieldconv.datasets.surface_dataset import Own, SurfaceDataset
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair, Sample
+from fieldconv.labels.splits import Split, check_split
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import EmbeddedShape, Task
 
 PER_SPECIES = {"train": 10, "test": 4}
 SEEDS_PER_SPLIT = 1_000_000
 FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is farther away has none
+
+
+class Creatures(SurfaceDataset):
+    """Articulated creatures made from code: no download, the same for the same arguments.
+
+    Parameters
+    ----------
+    task : str
+        Classes are species; parts are shared between species where they mean the same; correspondence is
+        with the template of one species; pairs for matching are of one species each. Any other task that
+        takes a target from an embedded shape will do, too.
+    split : {"train", "test", "all"}
+        Two sets that share no creature, or both.
+    meshes : int, optional
+        How many in this split, the species in turn; by default 10 of each to train on and 4 to test. For
+        "all" it counts the training shapes only; a fifth as many test shapes are added.
+    vertices : int
+        Vertices of each mesh, 250 to 50,000.
+    species : str or sequence of str, optional
+        All by default; for correspondence one, by default "quadruped".
+    pose : float
+        Strength of the pose.
+    difficulty : str or Difficulty
+        A name in `creatures.DIFFICULTIES`: noise, holes, missing parts …
+    seed : int
+        Another seed is another dataset.
+    **options
+        As for `SurfaceDataset`.
+
+    Examples
+    --------
+    >>> data = Creatures("segmentation", meshes=2, vertices=250, species=["snake"], cache=False)
+    >>> len(data), data[0].y.shape, "tail" in data.class_names
+    (2, torch.Size([250]), True)
+    """
+
+    def __init__(
+        self,
+        task: str = "segmentation",
+        *,
+        split: Split = "train",
+        meshes: int | None = None,
+        vertices: int = 1000,
+        species: str | Sequence[str] | None = None,
+        pose: float = 1.0,
+        difficulty: str | Difficulty = "clean",
+        seed: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            creature_collection(
+                task,
+                split=split,
+                meshes=meshes,
+                vertices=vertices,
+                species=species,
+                pose=pose,
+                difficulty=difficulty,
+                seed=seed,
+            ),
+            **options,
+        )
+
+    def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
+        """Return these creatures unchanged: they come in all proportions already."""
+        return self
 
 
 def creature_collection(
@@ -45,12 +113,29 @@ def creature_collection(
     difficulty: str | Difficulty = "clean",
     seed: int = 0,
 ) -> Collection:
-    """Return creatures of the chosen species in turn; parameters as for `fieldconv.datasets.Creatures`."""
+    """Return creatures of the chosen species in turn; parameters as for `Creatures`."""
     kind = task_named(task)
+    check_split(split)
     if split == "all":
-        return _both_splits(task, meshes, vertices, species, pose, difficulty, seed)
-    if split not in PER_SPECIES:
-        raise ValueError(f"split is {split!r}; choose one of {', '.join((*PER_SPECIES, 'all'))}")
+        counts = {"train": meshes, "test": None if meshes is None else test_share(meshes, task)}
+        train, test = (
+            creature_collection(
+                task,
+                split=side,
+                meshes=count,
+                vertices=vertices,
+                species=species,
+                pose=pose,
+                difficulty=difficulty,
+                seed=seed,
+            )
+            for side, count in counts.items()
+        )
+        first = len(train.items)
+        later = (replace(pair, scene=first + pair.scene, model=first + pair.model) for pair in test.pairs)
+        return replace(
+            train, name="creatures (all)", items=train.items + test.items, pairs=(*train.pairs, *later)
+        )
     check_vertices(vertices)
     chosen = _species(species, kind)
     count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)
@@ -91,24 +176,6 @@ def creature_collection(
 def test_share(meshes: int, task: str) -> int:
     """Return the number of test creatures for a number of training creatures: a fifth, at least one pair."""
     return max(2 if task_named(task).paired else 1, round(meshes / 5))
-
-
-def _both_splits(task: str, meshes: int | None, *more: Any) -> Collection:
-    """The training and the test part, one after the other."""
-    names = ("vertices", "species", "pose", "difficulty", "seed")
-    counts = {"train": meshes, "test": None if meshes is None else test_share(meshes, task)}
-    parts = [
-        creature_collection(task, split=split, meshes=count, **dict(zip(names, more, strict=True)))
-        for split, count in counts.items()
-    ]
-    behind = len(parts[0].items)
-    later = (replace(p, scene=p.scene + behind, model=p.model + behind) for p in parts[1].pairs)
-    return replace(
-        parts[0],
-        name="creatures (all)",
-        items=parts[0].items + parts[1].items,
-        pairs=(*parts[0].pairs, *later),
-    )
 
 
 def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fieldconv._io import write_text
 from fieldconv.datasets.creature_collection import creature_collection
@@ -20,13 +20,10 @@ def make_folder(
     task: str = "segmentation",
     *,
     meshes: int = 60,
-    vertices: int = 1000,
-    species: str | Sequence[str] | None = None,
-    pose: float = 1.0,
-    difficulty: str = "clean",
     test_fraction: float = 0.2,
     seed: int = 0,
     watch: Watch | None = None,
+    **creatures: Any,
 ) -> Path:
     """Write ``meshes`` creatures for a task into the folder ``out``, in train/ and test/.
 
@@ -39,10 +36,10 @@ def make_folder(
         Together.
     test_fraction : float
         Share of them in test/.
-    vertices, species, pose, difficulty, seed
-        As for `fieldconv.datasets.Creatures`.
     watch : callable, optional
         Wrapped around the list of meshes while they are made, such as a progress bar.
+    seed, **creatures
+        As for `fieldconv.datasets.Creatures`: vertices, species, pose and difficulty.
 
     Returns
     -------
@@ -59,16 +56,7 @@ def make_folder(
     for side, count in (("train", meshes - tested), ("test", tested)):
         if count == 0:
             continue
-        collection = creature_collection(
-            task,
-            split=side,
-            meshes=count,
-            vertices=vertices,
-            species=species,
-            pose=pose,
-            difficulty=difficulty,
-            seed=seed,
-        )
+        collection = creature_collection(task, split=side, meshes=count, seed=seed, **creatures)
         _write_side(out / side, kind, collection, watch)
     kind.write_common(out, collection)
     write_text(out / "README.txt", f"Creatures for {task}, made by fieldconv (seed {seed}).\n{kind.layout}\n")

@@ -88,8 +88,7 @@ class DataSource:
         return {"train": kept, "test": held, "all": data}[part]
 
     def _creatures(self, task: str, part: Split, options: dict[str, Any]) -> SurfaceDataset:
-        from fieldconv.datasets.creature_collection import test_share
-        from fieldconv.datasets.creature_dataset import Creatures
+        from fieldconv.datasets.creature_collection import Creatures, test_share
         from fieldconv.tasks import task_named
 
         kind = task_named(task)

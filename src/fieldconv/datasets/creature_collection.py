@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fieldconv._arrays import Ints
+from fieldconv.datasets.copies import FARTHEST
 from fieldconv.datasets.creatures import (
     PARTS,
     SPECIES,
@@ -33,7 +34,6 @@ from fieldconv.tasks.base import EmbeddedShape, Task
 
 PER_SPECIES = {"train": 10, "test": 4}
 SEEDS_PER_SPLIT = 1_000_000
-FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is farther away has none
 
 
 class Creatures(SurfaceDataset):
@@ -117,20 +117,17 @@ def creature_collection(
     kind = task_named(task)
     check_split(split)
     if split == "all":
-        counts = {"train": meshes, "test": None if meshes is None else test_share(meshes, task)}
-        train, test = (
-            creature_collection(
-                task,
-                split=side,
-                meshes=count,
-                vertices=vertices,
-                species=species,
-                pose=pose,
-                difficulty=difficulty,
-                seed=seed,
-            )
-            for side, count in counts.items()
+        part = partial(
+            creature_collection,
+            task,
+            vertices=vertices,
+            species=species,
+            pose=pose,
+            difficulty=difficulty,
+            seed=seed,
         )
+        train = part(split="train", meshes=meshes)
+        test = part(split="test", meshes=None if meshes is None else test_share(meshes, task))
         first = len(train.items)
         later = (replace(pair, scene=first + pair.scene, model=first + pair.model) for pair in test.pairs)
         return replace(
@@ -145,13 +142,12 @@ def creature_collection(
         chosen = chosen[: count // 2]  # pairs are of one species
     level = named(difficulty)
     first = (2 * seed + (split == "test")) * SEEDS_PER_SPLIT
-    parts = tuple(part for part in PARTS if part in {bone for name in chosen for bone in _parts(name)})
-    order = np.array([PARTS.index(part) for part in parts])
+    parts = np.unique(np.concatenate([skeleton_of(name).part for name in chosen]))
     items = []
     for i in range(count):
         name = chosen[i % len(chosen)]
         read = partial(
-            _read, task, name, first + i, vertices, pose, level, chosen.index(name), order, _version()
+            _read, task, name, first + i, vertices, pose, level, chosen.index(name), parts, _version()
         )
         items.append(Item(f"{name}-{first + i}", read, group=name))
     pairs: list[Pair] = []
@@ -167,7 +163,7 @@ def creature_collection(
         f"creatures ({split})",
         task,
         tuple(items),
-        class_names=kind.embedded_classes(chosen, parts),
+        class_names=kind.embedded_classes(chosen, tuple(PARTS[part] for part in parts)),
         pairs=tuple(pairs),
         template=partial(_template_mesh, chosen[0], vertices) if kind.one_template else None,
     )
@@ -194,11 +190,6 @@ def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]
     if task.one_template and len(wanted) > 1:
         raise ValueError(f"{len(wanted)} species; choose one for {task.name}, which has one template")
     return tuple(name for name in SPECIES if name in wanted)
-
-
-@cache
-def _parts(species: str) -> frozenset[str]:
-    return frozenset(PARTS[part] for part in np.unique(skeleton_of(species).part))
 
 
 @cache

@@ -264,9 +264,9 @@ def test_pairs_and_their_batches(pairs):
 def test_pairs_of_a_held_out_and_another_shape_are_left_out(pairs):
     options = {"cache": False, "pre_transform": ToSurface(0.4, samples=30)}
     data = FolderDataset(pairs / "data", split="all", **options)
-    kept, held = data.holding_out(lambda names: np.array([name == "b.off" for name in names]))
+    kept, held = data.hold_out(lambda names: np.array([name == "b.off" for name in names]))
     assert (kept.names, held.names) == ([], ["b.off → b.off"])
-    kept, held = data.holding_out(lambda names: np.array([name == "a.off" for name in names]))
+    kept, held = data.hold_out(lambda names: np.array([name == "a.off" for name in names]))
     assert (kept.names, held.names) == (["b.off → b.off"], [])
 
 
@@ -449,9 +449,9 @@ class Counted(FolderDataset):
         lambda data: data.prepared_with(ToSurface(0.6, samples=10).settings),
         lambda data: data.reshaped(1),
         lambda data: data.damaged(1),
-        lambda data: data.holding_out(lambda names: np.arange(len(names)) < 2)[0],
+        lambda data: data.hold_out(lambda names: np.arange(len(names)) < 2)[0],
     ],
-    ids=["slice", "shuffle", "prepared_with", "reshaped", "damaged", "holding_out"],
+    ids=["slice", "shuffle", "prepared_with", "reshaped", "damaged", "hold_out"],
 )
 def test_a_dataset_made_of_another_is_of_its_class_and_opens_nothing(spheres, change, monkeypatch):
     monkeypatch.setattr(Counted, "made", 0)

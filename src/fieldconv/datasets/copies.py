@@ -1,4 +1,4 @@
-"""Copies of a mesh to learn from as well: of other proportions, or damaged, with what is known of it."""
+"""Reshaped and damaged copies of a mesh, with their targets, to train on besides the mesh."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from fieldconv.surface.parts import SPARSE
 from fieldconv.surface.settings import SPARSER
 from fieldconv.tasks import task_named
 
-FARTHEST = 3.0  # in mean edge lengths: a point whose nearest counterpart is farther away has none
+MAX_DISTANCE = 3.0  # in mean edge lengths; a point whose nearest counterpart is farther away has none
 
 
 class Origin(NamedTuple):
-    """The target of a damaged mesh of a pair: what it was made of, and how."""
+    """The target of a damaged mesh of a pair: the mesh it was made of, and the damage."""
 
     sample: Sample
     damage: Damaged
 
 
 def read_reshaped(read: Callable[[], Sample], seed: int, number: int, strength: float) -> Sample:
-    """Return a mesh with other proportions; its vertices, and so its target, stay what they were."""
+    """Return a mesh with other proportions; it keeps its vertices, and so its target."""
     sample = read()
     return sample._replace(mesh=reshape(sample.mesh, [seed, number], strength))
 
@@ -45,8 +45,8 @@ def read_damaged(
 ) -> Sample:
     """Return a damaged mesh and its target.
 
-    One that is too sparse for ``samples`` samples, or for as many as the mesh has vertices, is subdivided, as
-    it would be for a prediction. ``version`` only says which code made it, for what is kept.
+    A mesh that is too sparse for ``samples`` samples, or for as many as it had vertices, is subdivided, as it
+    would be for a prediction. ``version`` is that of the code; it serves the cache key only.
     """
     sample, kind = read(), task_named(task)
     done = damage_mesh(sample.mesh, [seed, number], strength)
@@ -58,7 +58,7 @@ def read_damaged(
 
 
 def damaged_truth(truth: Callable[[Sample, Sample], Ints], scene: Sample, model: Sample) -> Ints:
-    """Return the ground truth between two damaged meshes, −1 where the place is gone from the model."""
+    """Return the ground truth between two damaged meshes, −1 where the model lacks the place."""
     ours: Origin = scene.target
     theirs: Origin = model.target
     place = truth(ours.sample, theirs.sample)[ours.damage.nearest]
@@ -68,20 +68,27 @@ def damaged_truth(truth: Callable[[Sample, Sample], Ints], scene: Sample, model:
 def _new_vertices(origin: Origin) -> Ints:
     """(V_old,) the nearest vertex of the damaged mesh, −1 where nothing is left nearby."""
     before, after = origin.sample.mesh, origin.damage.mesh
-    found = fill_geodesically(before, first_preimage(origin.damage.nearest, len(before.vertices)))
+    vertex = fill_geodesically(before, first_preimage(origin.damage.nearest, len(before.vertices)))
     place = origin.damage.carry(before.vertices)
-    away = np.linalg.norm(before.vertices - place[found], axis=1)
+    distance = np.linalg.norm(before.vertices - place[vertex], axis=1)
     spacing = (max(before.area, after.area) / min(len(before.vertices), len(after.vertices))) ** 0.5
-    return np.where((found >= 0) & (away <= FARTHEST * spacing), found, -1)
+    return np.where((vertex >= 0) & (distance <= MAX_DISTANCE * spacing), vertex, -1)
 
 
 @cache
 def damage_version() -> str:
-    """Return a name for how meshes are damaged: another one when the code changes."""
-    folder = files("fieldconv.geometry")
-    names = (
-        *("damage/build_bridge.py", "damage/damage.py", "damage/lattice.py", "damage/voxels.py"),
-        *("mesh/halfedge.py", "mesh/topology.py", "resample/remesh.py", "resample/subdivide.py"),
+    """Return a name for how meshes are damaged, which changes with the code."""
+    return code_version(
+        *(f"geometry/damage/{name}.py" for name in ("build_bridge", "damage", "lattice", "voxels")),
+        "geometry/mesh/halfedge.py",
+        "geometry/mesh/topology.py",
+        "geometry/resample/remesh.py",
+        "geometry/resample/subdivide.py",
     )
+
+
+def code_version(*names: str) -> str:
+    """Return a hash of source files of this package."""
+    folder = files("fieldconv")
     text = b"".join(folder.joinpath(name).read_bytes() for name in names)
     return hashlib.sha256(text).hexdigest()[:16]

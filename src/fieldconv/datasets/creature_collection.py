@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fieldconv._arrays import Ints
-from fieldconv.datasets.copies import FARTHEST
+from fieldconv.datasets.copies import MAX_DISTANCE, code_version
 from fieldconv.datasets.creatures import (
     PARTS,
     SPECIES,
@@ -175,11 +174,9 @@ def test_share(meshes: int, task: str) -> int:
 
 
 def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]:
-    """In the order of `SPECIES`; by default all, but one for a task that has one template.
-
-    That one is a quadruped: unlike a biped, its front and back look different.
-    """
+    """Return species in the order of `SPECIES`: by default all, or one for a task that has one template."""
     if species is None:
+        # Unlike those of a biped, the front and back of a quadruped look different.
         return ("quadruped",) if task.one_template else SPECIES
     wanted = [species] if isinstance(species, str) else list(species)
     for name in wanted:
@@ -194,14 +191,17 @@ def _species(species: str | Sequence[str] | None, task: Task) -> tuple[str, ...]
 
 @cache
 def _version() -> str:
-    """Version of the generator: when it changes, surfaces prepared before are not used any more."""
+    """Return a name for how creatures are made, which changes with the code."""
     folder = files("fieldconv.datasets.creatures")
-    sources = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".py")}
-    sources["collection"] = files("fieldconv.datasets").joinpath("creature_collection.py").read_bytes()
-    geometry = files("fieldconv.geometry")
-    for name in ("damage/damage.py", "mesh/halfedge.py", "damage/lattice.py", "mesh/topology.py"):
-        sources[name] = geometry.joinpath(name).read_bytes()
-    return hashlib.sha256(b"".join(sources[name] for name in sorted(sources))).hexdigest()[:16]
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".py"))
+    return code_version(
+        *(f"datasets/creatures/{name}" for name in names),
+        "datasets/creature_collection.py",
+        "geometry/damage/damage.py",
+        "geometry/damage/lattice.py",
+        "geometry/mesh/halfedge.py",
+        "geometry/mesh/topology.py",
+    )
 
 
 def _read(
@@ -236,8 +236,8 @@ def creature_truth(scene: Sample, model: Sample) -> Ints:
 
 
 def counterpart(creature: CreatureSample, other: CreatureSample) -> Ints:
-    """Return `correspondence`, but −1 where the other has nothing near: a limb or a piece is missing."""
+    """Return `correspondence`, but −1 where the other creature has nothing near, such as a missing limb."""
     vertex = correspondence(creature, other)
     spacing = (Mesh(other.rest, other.mesh.faces).area / len(other.rest)) ** 0.5
-    away = np.linalg.norm(creature.rest - other.rest[vertex], axis=1)
-    return np.where(away <= FARTHEST * spacing, vertex, -1)
+    distance = np.linalg.norm(creature.rest - other.rest[vertex], axis=1)
+    return np.where(distance <= MAX_DISTANCE * spacing, vertex, -1)

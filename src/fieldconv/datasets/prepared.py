@@ -1,4 +1,4 @@
-"""The shapes of a collection as surfaces: prepared in parallel, kept in memory and on disk."""
+"""The shapes of a collection as surfaces, prepared in parallel and stored in memory and on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -29,49 +29,31 @@ from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import Surface, ToSurface, settings_of
 from fieldconv.tasks import task_named
 
+if TYPE_CHECKING:
+    from fieldconv.datasets.packed import PackedSurfaces
+
 PreTransform = Callable[[Mesh], Surface]
 Kind = Literal["reshaped", "damaged"]
 
-MEMORY = 4 * 2**30  # bytes for surfaces kept in memory; the others are read when they are needed
-REMEMBERED = 2  # times as many bytes as a surface itself has, the kernels remember about its edges
-_VERSION = 4  # raise it when what is kept of targets changes, or how copies are reshaped
+MEMORY = 4 * 2**30  # bytes for surfaces in memory; the others are read when they are needed
+KERNEL_SHARE = 2  # kernels store about the edges of a surface this many times the bytes of the surface
+_VERSION = 4  # raise it when stored targets change, or how copies are reshaped
 _MATCHES_VERSION = 2  # the same for matches
-_DIGEST, _VERTICES = "mesh_digest", "mesh_vertices"  # of the mesh, kept with its target
-
-
-class StoredSurfaces(Protocol):
-    """Surfaces with their targets that were prepared before, such as those of a packed folder."""
-
-    @property
-    def settings(self) -> SurfaceSettings:
-        """How they were prepared."""
-
-    def find(self, name: str, settings: SurfaceSettings) -> Surface | None:
-        """Return the surface of a shape if it is as these settings would make it."""
-
-    def copies(self, kind: Kind, seed: int, strength: float) -> StoredSurfaces | None:
-        """Return the same for copies of the shapes, if these were prepared as well."""
+_DIGEST, _VERTICES = "mesh_digest", "mesh_vertices"  # of the mesh, stored with its target
 
 
 class PreparedShapes:
     """The shapes of a collection as surfaces with targets, and the matches of its pairs.
 
-    All shapes are prepared when this is made: in parallel, with a progress bar, and only the first time, for
-    the result is kept on disk. All that is wrong with the files is raised at once.
-
     Parameters
     ----------
     collection, pre_transform, cache, progress, ball, memory
         As for `SurfaceDataset`.
-    stored : StoredSurfaces, optional
-        Where to look for a surface first. If all were prepared as they are wanted, none is read before it is
-        needed.
+    stored : PackedSurfaces, optional
+        Where to look for a surface first. If it has all of them with the settings asked for, none is read
+        before it is needed.
     work : str
-        What the progress bar says.
-
-    Raises
-    ------
-    DatasetError
+        The text beside the progress bar.
     """
 
     def __init__(
@@ -83,7 +65,7 @@ class PreparedShapes:
         progress: bool = True,
         ball: float = BALL,
         memory: int = MEMORY,
-        stored: StoredSurfaces | None = None,
+        stored: PackedSurfaces | None = None,
         work: str = "Preparing meshes",
     ) -> None:
         self.collection = collection
@@ -94,9 +76,9 @@ class PreparedShapes:
         self.settings = settings_of(self.pre_transform)
         self._store = SurfaceCache(None if cache is True else cache) if cache is not False else None
         self._progress = progress
-        self._room = memory
+        self._free = memory  # bytes
         self._stored = stored
-        self._samples: dict[str, Sample] = {}  # a mesh of a pair is needed more than once in what follows
+        self._samples: dict[str, Sample] = {}  # of pairs, whose meshes are needed again below
         self._surfaces: list[Surface | None] = [None] * len(collection.items)
         self._prepare_all(work)
         self._matches = self._match_all() if self.paired else []
@@ -114,19 +96,17 @@ class PreparedShapes:
         return pair.scene, pair.model
 
     def surface(self, number: int) -> Surface:
-        """Return a shape as it was prepared, with its target, by its number."""
-        kept = self._surfaces[number]
-        if kept is None:
-            kept = self._prepare(self.collection.items[number])
-            if self._fits(kept):
-                self._surfaces[number] = kept
-        return copy.copy(kept)
+        """Return a prepared shape with its target, by its number."""
+        surface = self._surfaces[number]
+        if surface is None:
+            surface = self._prepare(self.collection.items[number])
+            if self._fits(surface):
+                self._surfaces[number] = surface
+        return copy.copy(surface)
 
     def matches(self, element: int) -> Matches:
         """Return which samples of a pair correspond."""
         return copy.copy(self._matches[element])
-
-    # The same shapes prepared in another way
 
     def prepared_with(
         self, elements: Sequence[int], settings: SurfaceSettings
@@ -157,7 +137,7 @@ class PreparedShapes:
             [replace(item, read=read) for item, read in zip(self.collection.items, readers, strict=True)],
             self.pre_transform,
             damaged=damaged,
-            # Only one shape of each mesh is used at a time: what is on disk need not be in memory too.
+            # Training uses one copy of each mesh at a time, so that those on disk need no memory.
             memory=0,
             stored=stored,
             work=f"Preparing {kind} copy {seed} of each mesh",
@@ -194,47 +174,45 @@ class PreparedShapes:
         )
         return other, list(range(len(pairs))) if self.paired else [place[one] for one in elements]
 
-    # Made once
-
-    def _prepare_all(self, what: str) -> None:
-        """Prepare every shape; keep in memory what there is room for."""
+    def _prepare_all(self, text: str) -> None:
+        """Prepare every shape; keep in memory what fits."""
         collection = self.collection
         all_stored = self._stored is not None and self._stored.settings == self.settings
         if all_stored and collection.items and not collection.problems:
             return
-        known, lock = False, Lock()
+        any_known, lock = False, Lock()
 
         def work(number: int) -> None:
-            nonlocal known
+            nonlocal any_known
             item = collection.items[number]
-            if collection.problems:  # the contents are still read, to find the problems there as well
+            if collection.problems:  # read the contents nevertheless, to report their problems too
                 item.read()
                 return
             surface = self._prepare(item)
             with lock:
-                known = known or _any_known(surface)
-                # What could not be read back quickly stays in any case.
+                any_known = any_known or _any_known(surface)
+                # A surface that is not on disk stays in memory in any case.
                 if self._fits(surface) or self._key(item) is None:
                     self._surfaces[number] = surface
 
-        _, problems = run_all(range(len(collection.items)), work, watch=self._watch(what))
+        _, problems = run_all(range(len(collection.items)), work, watch=self._watch(text))
         if collection.problems or problems:
             raise collection.error(problems)
         if not collection.items:
             raise collection.error(["is empty"])
-        if not known:
+        if not any_known:
             raise collection.error([NOTHING_KNOWN])
 
-    def _watch(self, what: str) -> Watch | None:
-        return progress_bar(what) if self._progress else None
+    def _watch(self, text: str) -> Watch | None:
+        return progress_bar(text) if self._progress else None
 
     def _fits(self, surface: Surface) -> bool:
-        """Whether there is room for a surface in memory; if so, that room is taken."""
+        """Whether a surface fits into memory; if so, its bytes are taken."""
         size = sum(value.nbytes for value in surface.to_dict().values() if isinstance(value, Tensor))
-        needed = (1 + REMEMBERED) * size
-        if needed > self._room:
+        needed = (1 + KERNEL_SHARE) * size
+        if needed > self._free:
             return False
-        self._room -= needed
+        self._free -= needed
         return True
 
     def _prepare(self, item: Item) -> Surface:
@@ -249,7 +227,7 @@ class PreparedShapes:
         return surface
 
     def _load(self, item: Item) -> Surface | None:
-        """The surface of an item with its target, if all of it is in the cache."""
+        """Return the surface of an item with its target, if all of it is in the cache."""
         key = self._key(item)
         if self._store is None or key is None or self.settings is None:
             return None
@@ -264,7 +242,7 @@ class PreparedShapes:
         return surface
 
     def _make(self, item: Item) -> Surface:
-        """The surface of an item with its target, made anew; what can be kept on disk is."""
+        """Make the surface of an item with its target, and store what can be stored."""
         key, sample = self._key(item), self._read(item)
         if self._store is not None and self.settings is not None:
             surface = self._store.surface(sample.mesh, self.settings)
@@ -307,9 +285,9 @@ class PreparedShapes:
                 if None not in sources
                 else None
             )
-            found = self._store.load(key) if self._store is not None and key is not None else None
-            if found is not None:
-                return Matches(**found)
+            stored = self._store.load(key) if self._store is not None and key is not None else None
+            if stored is not None:
+                return Matches(**stored)
             scene, model = (self._read(item) for item in two)
             surfaces = self.surface(pair.scene), self.surface(pair.model)
             truth = pair.truth(scene, model)
@@ -321,18 +299,18 @@ class PreparedShapes:
         matches, problems = run_all(pairs, match, watch=self._watch("Matching pairs"))
         if problems:
             raise self.collection.error(problems)
-        return [found for found in matches if found is not None]
+        return [match for match in matches if match is not None]
 
     def _key(self, item: Item) -> object | None:
-        """The key under which the target of an item is kept on disk; None if it is not kept."""
+        """Return the key under which the target of an item is stored; None if it is not."""
         if self._store is None or self.settings is None:
             return None
         source = fingerprint(item.read)
-        samples = parts_of(self.settings)[0].key(self.settings)  # which they are: some targets are read there
+        samples = parts_of(self.settings)[0].key(self.settings)  # some targets are read at the samples
         return [_VERSION, self.collection.task, *samples, source] if source else None
 
 
 def _any_known(surface: Surface) -> bool:
-    """Whether a target is known at any vertex; whole numbers below zero are not."""
+    """Whether a target is known at any vertex; negative integers mean unknown."""
     target = surface.vertex_y if "vertex_y" in surface else None
     return target is None or target.dtype != torch.int64 or bool((target >= 0).any())

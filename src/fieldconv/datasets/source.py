@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Bools
 from fieldconv._checked import check_count, checked
 from fieldconv.labels.splits import Split
 from fieldconv.surface.settings import SurfaceSettings
@@ -81,11 +81,11 @@ class DataSource:
         if self.hold_out is None:
             return self.folder.open(task, split=part, seed=self.split_seed, **options)
         data = self.folder.open(task, split="train", seed=self.split_seed, **options)
-        kept, held = data.holding_out(partial(held_out, self.hold_out, seed=self.split_seed))
-        for side, purpose in ((kept, "to train on"), (held, "to test on")):
+        others, held = data.hold_out(partial(is_held_out, self.hold_out, seed=self.split_seed))
+        for side, purpose in ((others, "to train on"), (held, "to test on")):
             if not len(side):
                 raise ValueError(f"--hold-out {self.hold_out} leaves nothing of {self.data} {purpose}")
-        return {"train": kept, "test": held, "all": data}[part]
+        return {"train": others, "test": held, "all": data}[part]
 
     def _creatures(self, task: str, part: Split, options: dict[str, Any]) -> SurfaceDataset:
         from fieldconv.datasets.creature_collection import Creatures, test_share
@@ -126,16 +126,16 @@ class DataSource:
         return about
 
 
-def held_out(pattern: str, names: list[str], seed: int = 0) -> NDArray[np.bool_]:
-    """Return which names a range of numbers, a share in percent (drawn with ``seed``) or a pattern means.
+def is_held_out(pattern: str, names: list[str], seed: int = 0) -> Bools:
+    """Return which names a range of numbers, a share in percent (drawn by ``seed``) or a pattern selects.
 
     Examples
     --------
-    >>> held_out("1:", ["a.obj", "b.obj", "c.obj"]).tolist()
+    >>> is_held_out("1:", ["a.obj", "b.obj", "c.obj"]).tolist()
     [False, True, True]
-    >>> held_out("B*", ["a.obj", "b.obj", "c.obj"]).tolist()
+    >>> is_held_out("B*", ["a.obj", "b.obj", "c.obj"]).tolist()
     [False, True, False]
-    >>> sum(held_out("30%", list("abcdefghij"))).item()
+    >>> sum(is_held_out("30%", list("abcdefghij"))).item()
     3
     """
     inside = np.zeros(len(names), bool)

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 from torch import Tensor
@@ -14,12 +14,15 @@ from torch.utils.data import Dataset
 
 from fieldconv._arrays import Array, Bools
 from fieldconv.datasets.matches import BALL, SurfacePair
-from fieldconv.datasets.prepared import MEMORY, PreparedShapes, PreTransform, StoredSurfaces
+from fieldconv.datasets.prepared import MEMORY, PreparedShapes, PreTransform
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base.examples import Example
+
+if TYPE_CHECKING:
+    from fieldconv.datasets.packed import PackedSurfaces
 
 Transform = Callable[[Surface], Surface]
 Indices = slice | Sequence[int] | Sequence[bool] | Tensor | Array
@@ -29,11 +32,11 @@ Own = TypeVar("Own", bound="SurfaceDataset")
 class SurfaceDataset(Dataset[Example]):
     """Surfaces with targets, or pairs of surfaces.
 
-    Each mesh is read and prepared when the dataset is made: in parallel, with a progress bar, and only the
-    first time, for the result is kept on disk. All that is wrong with the files is raised at once.
+    Each mesh is read and prepared when the dataset is created: in parallel, with a progress bar, and only the
+    first time, for the result is stored on disk. One error reports all problems of the files.
 
     An integer gives an element; a slice, list, mask or tensor of integers gives a smaller dataset. A surface
-    bears ``name`` and what its task attaches to it, usually
+    has ``name`` and what its task attaches to it, usually
 
     - ``y`` (1,) int64, the class of a shape, or
     - ``y`` (n,), the part, template vertex or number at each sample, and ``vertex_y`` (V,), at each vertex.
@@ -45,19 +48,19 @@ class SurfaceDataset(Dataset[Example]):
     collection : Collection
         The meshes and targets.
     pre_transform : callable (Mesh) -> Surface, optional
-        How meshes are prepared; by default `ToSurface` with the settings of the task's first preset. What a
-        `ToSurface` prepares is kept on disk, what any other callable prepares in memory only.
+        How meshes are prepared; by default `ToSurface` with the settings of the task's first preset. Surfaces
+        that a `ToSurface` prepares are stored on disk, those of any other callable in memory only.
     transform : callable (Surface) -> Surface, optional
         Applied whenever a surface is looked up, such as a random rotation; to both surfaces of a pair.
     cache : path or bool
-        Folder to keep prepared surfaces in, True for the default one, False for none.
+        Folder for prepared surfaces, True for the default one, False for none.
     progress : bool
         Show a progress bar, in a terminal.
     ball : float
         For pairs: geodesic radius, at unit area, within which a match counts as right.
     memory : int
-        Bytes for surfaces that stay in memory; those on disk beyond are read when they are needed.
-    stored : StoredSurfaces, optional
+        Bytes for surfaces in memory; the others are read from disk when they are needed.
+    stored : PackedSurfaces, optional
         Surfaces that were prepared before, such as those of a packed folder.
 
     Attributes
@@ -86,7 +89,7 @@ class SurfaceDataset(Dataset[Example]):
         progress: bool = True,
         ball: float = BALL,
         memory: int = MEMORY,
-        stored: StoredSurfaces | None = None,
+        stored: PackedSurfaces | None = None,
     ) -> None:
         self.name = collection.name
         self.task = collection.task
@@ -105,7 +108,7 @@ class SurfaceDataset(Dataset[Example]):
 
     @property
     def pre_transform(self) -> PreTransform:
-        """How meshes are prepared."""
+        """Return how meshes are prepared."""
         return self._shapes.pre_transform
 
     @property
@@ -132,39 +135,39 @@ class SurfaceDataset(Dataset[Example]):
         """Name of the mesh, or of scene and model, of each element."""
         return [" → ".join(self.item(part).name for part in self._shapes.parts(i)) for i in self._indices]
 
-    def holding_out(self: Own, chosen: Callable[[list[str]], Bools]) -> tuple[Own, Own]:
+    def hold_out(self: Own, choose: Callable[[list[str]], Bools]) -> tuple[Own, Own]:
         """Return the elements without any of the chosen shapes, and those of such shapes only.
 
-        ``chosen`` takes the names of all shapes and returns which of them are held out.
+        ``choose`` takes the names of all shapes and returns which of them are held out.
         """
-        parts = [self._shapes.parts(i) for i in self._indices]
-        used = sorted({part for element in parts for part in element})
-        inside = dict(zip(used, chosen([self.item(part).name for part in used]), strict=True))
-        kept, held = (
-            [all(inside[p] == side for p in element) for element in parts] for side in (False, True)
+        used = sorted({part for i in self._indices for part in self._shapes.parts(i)})
+        is_held = dict(zip(used, choose([self.item(part).name for part in used]), strict=True))
+        others, held = (
+            [all(is_held[part] == side for part in self._shapes.parts(i)) for i in self._indices]
+            for side in (False, True)
         )
-        return self[np.array(kept, bool)], self[np.array(held, bool)]
+        return self[np.array(others, bool)], self[np.array(held, bool)]
 
     def meshes(self, index: int) -> tuple[Mesh, ...]:
         """Return the original mesh of an element, or the two meshes of a pair."""
         return tuple(self.item(part).read().mesh for part in self._shapes.parts(self._indices[index]))
 
     def shapes(self) -> list[int]:
-        """Return the numbers of the shapes that elements are made of; those of pairs once each, ascending."""
+        """Return the numbers of the shapes of all elements; those of pairs once each, ascending."""
         if not self._shapes.paired:
             return list(self._indices)
         return sorted({part for i in self._indices for part in self._shapes.parts(i)})
 
     def pairs(self) -> list[Pair]:
-        """Return the pair of each element, whose scene and model are numbers of shapes; none of others."""
+        """Return the pair of each element, if elements are pairs; scene and model are numbers of shapes."""
         return [self._shapes.collection.pairs[i] for i in self._indices] if self._shapes.paired else []
 
     def item(self, number: int) -> Item:
-        """Return how a shape is called and read, by its number."""
+        """Return the item of a shape, by its number."""
         return self._shapes.collection.items[number]
 
     def surface(self, number: int) -> Surface:
-        """Return a shape as it was prepared, with its target, by its number."""
+        """Return a prepared shape with its target, by its number."""
         return self._shapes.surface(number)
 
     def __len__(self) -> int:
@@ -213,14 +216,14 @@ class SurfaceDataset(Dataset[Example]):
         return self._of(*self._shapes.copies("reshaped", self._indices, seed, strength))
 
     def damaged(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """Return the same elements, each mesh damaged as scans are, drawn by the seed.
+        """Return the same elements with their targets, each mesh damaged as scans are, drawn by the seed.
 
-        Targets are carried over. See `fieldconv.geometry.damage.damage`.
+        See `fieldconv.geometry.damage.damage`.
         """
         return self._of(*self._shapes.copies("damaged", self._indices, seed, strength))
 
     def _of(self: Own, shapes: PreparedShapes, indices: list[int]) -> Own:
-        """A dataset of the same class of these elements, which shares all else."""
+        """Return a dataset of the same class, with these elements."""
         other = copy.copy(self)
         other._shapes, other._indices = shapes, indices
         return other

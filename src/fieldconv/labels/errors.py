@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-SHOWN = 20
-LONGEST = 600  # letters of a problem: files may hold words of any length
+MAX_SHOWN = 20
+MAX_LETTERS = 600  # of a problem: files may hold words of any length
 
 
 def shortened(text: str) -> str:
@@ -16,19 +17,19 @@ def shortened(text: str) -> str:
     >>> len(shortened("x" * 10**6))
     600
     """
-    half = LONGEST // 2
-    return text if len(text) <= LONGEST else f"{text[: half - 2]} … {text[1 - half :]}"
+    half = MAX_LETTERS // 2
+    return text if len(text) <= MAX_LETTERS else f"{text[: half - 2]} … {text[1 - half :]}"
 
 
 class DatasetError(ValueError):
-    """A dataset that cannot be used; `problems` holds one sentence for each thing that is wrong.
+    """A dataset that cannot be used.
 
     Parameters
     ----------
-    what : str
-        The dataset or folder.
-    problems : sequence of str
-        One sentence each: the file, the line if any, what was expected.
+    what : str or path
+        The dataset, folder or file.
+    problems : str or sequence of str
+        One sentence for each thing that is wrong: the file, the line if any, what was expected.
     hint : str
         What to do, such as where the dataset can be had.
 
@@ -39,23 +40,22 @@ class DatasetError(ValueError):
       a.obj: no labels
       b.obj: empty
     See the docs.
-    >>> print(DatasetError("shapes", ["a.obj: no labels"], hint="See the docs."))
+    >>> print(DatasetError("shapes", "a.obj: no labels", hint="See the docs."))
     shapes: a.obj: no labels. See the docs.
     """
 
-    def __init__(self, what: str, problems: Sequence[str], *, hint: str = "") -> None:
-        self.what = what
-        self.problems = [shortened(problem) for problem in problems]
+    def __init__(self, what: str | Path, problems: str | Sequence[str], *, hint: str = "") -> None:
+        self.what = str(what)
+        self.problems = [shortened(p) for p in ([problems] if isinstance(problems, str) else problems)]
         self.hint = hint
         if len(self.problems) == 1:
             end = ". " if hint and not self.problems[0].endswith((".", "?", "!")) else " "
             lines = [f"{what}: {self.problems[0]}{end}{hint}".rstrip()]
         else:
-            lines = [f"{what}: {len(self.problems)} problems", *(f"  {p}" for p in self.problems[:SHOWN])]
-            if len(self.problems) > SHOWN:
-                lines.append(f"  … and {len(self.problems) - SHOWN} more")
-            if hint:
-                lines.append(hint)
+            count = len(self.problems)
+            lines = [f"{what}: {count} problems", *(f"  {p}" for p in self.problems[:MAX_SHOWN])]
+            lines += [f"  … and {count - MAX_SHOWN} more"] * (count > MAX_SHOWN)
+            lines += [hint] * bool(hint)
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[object, ...]:  # else the keyword is lost between processes

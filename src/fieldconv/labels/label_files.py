@@ -6,19 +6,20 @@ import csv
 import difflib
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from fieldconv._arrays import Array, Floats, Ints
+from fieldconv._arrays import Array, Bools, Floats, Ints
 from fieldconv._io import atomic_path, read_text
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import FaceEdges
 from fieldconv.labels.errors import DatasetError
 
-EXACT = 2**53  # beyond, floating-point numbers are no longer all whole numbers
-MOST = 2**31 - 1  # that a label may be; colours are labels, too
+MAX_EXACT_FLOAT = 2**53  # larger floating-point numbers skip whole numbers
+MAX_LABEL = 2**31 - 1  # colours are labels, too
 LABEL_SUFFIXES = (".eseg", ".seg", ".txt", ".csv", ".npy", ".vts")
 LABEL_PROPERTIES = ("label", "labels", "part", "segment", "class")
 
@@ -26,8 +27,8 @@ LABEL_PROPERTIES = ("label", "labels", "part", "segment", "class")
 def read_integers(path: str | Path) -> Ints:
     """Read a file of integers: one a line (text), a ``label`` column (.csv), or a 1-D array (.npy).
 
-    Blank lines and lines that begin with ``#`` are passed over. In a .csv with a ``vertex`` column the
-    rows may be in any order. Numbers such as 3.0 are taken for integers; all others are errors.
+    Blank lines and lines that begin with ``#`` are skipped. In a .csv with a ``vertex`` column the rows may
+    be in any order. Numbers such as 3.0 count as integers; all others are errors.
 
     Raises
     ------
@@ -35,21 +36,17 @@ def read_integers(path: str | Path) -> Ints:
         Names the file and the line or vertex that is not an integer of 64 bits.
     """
     path = Path(path)
-    try:
+    with _reading(path):
         if path.suffix == ".npy":
             return _as_integers(_read_array(path), path)
-        if path.suffix == ".csv":
-            return _read_csv(path)
-        try:  # the quick way; where it fails, the slow one says in which line
-            with warnings.catch_warnings():  # older versions of NumPy only warn where an integer is none
-                warnings.simplefilter("error", DeprecationWarning)
-                return _as_integers(np.loadtxt(path, dtype=np.int64, ndmin=1, encoding="utf-8-sig"), path)
-        except (ValueError, OverflowError, DeprecationWarning):
-            return _read_lines(path)
-    except DatasetError:
-        raise
-    except Exception as error:  # readers raise whatever damaged bytes make them run into
-        raise _unreadable(path, error) from None
+        if path.suffix != ".csv":
+            try:  # the quick way; where it fails, the slow one names the line
+                with warnings.catch_warnings():  # older versions of NumPy only warn of other numbers
+                    warnings.simplefilter("error", DeprecationWarning)
+                    return _as_integers(np.loadtxt(path, np.int64, ndmin=1, encoding="utf-8-sig"), path)
+            except (ValueError, OverflowError, DeprecationWarning):
+                pass
+        return np.array([_integer(text, path, line) for line, text in _cells(path)], dtype=np.int64)
 
 
 def label_words(path: str | Path) -> list[str] | None:
@@ -63,47 +60,31 @@ def label_words(path: str | Path) -> list[str] | None:
     path = Path(path)
     if path.suffix not in (".txt", ".csv", ".seg"):
         return None
-    try:
-        lines = read_text(path).splitlines()
-        rows = list(csv.reader(lines)) if path.suffix == ".csv" else []
-    except (OSError, ValueError, csv.Error) as error:
-        raise DatasetError(str(path), [f"cannot be read ({error})"]) from None
-    if path.suffix == ".csv":
-        rows = [[cell.strip() for cell in row] for row in rows if "".join(row).strip()]
-        header = [cell.lower() for cell in rows[0]] if rows else []
-        if "label" not in header:
-            return None
-        words = [row[header.index("label")] for row in rows[1:] if len(row) == len(header)]
-        if "vertex" in header and words and not _is_number(words[0]):
-            place = [row[header.index("vertex")] for row in rows[1:] if len(row) == len(header)]
-            if place != [str(k) for k in range(len(place))]:
-                raise DatasetError(str(path), ["names of parts must be in the order of the vertices, from 0"])
-    else:
-        words = [text for line in lines if (text := line.split("#")[0].strip())]
+    with _reading(path):
+        words = [text for _, text in _cells(path)]
     if words and words[0] != "-1" and _is_number(words[0]):
         return None
     named = [word for word in words if not _is_number(word)]
-    # A file of numbers with a slip in it is told by the other reader.
-    return words if len(named) > len(words) / 2 else None
+    return words if len(named) > len(words) / 2 else None  # else numbers, one of them mistyped
 
 
 def read_labels(path: str | Path, numbers: Mapping[str, int]) -> Ints:
-    """Read labels, integers or names, of which ``numbers`` says which integer each means; −1 means none.
+    """Read labels: integers, or names, which ``numbers`` maps to integers; −1 means none.
 
     Raises
     ------
     DatasetError
-        Names the file and the first label that is not known, or vertex whose label can be none.
+        Names the file and the first unknown name, or the vertex whose label is out of range.
     """
     words = label_words(path)
     if words is None:
-        return _in_range(read_integers(path), Path(path))
+        return _in_range(read_integers(path), path)
     known = {**numbers, "-1": -1}
     for place, word in enumerate(words, start=1):
         if word not in known:
             near = difflib.get_close_matches(word, numbers, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ", which is not in classes.txt"
-            raise DatasetError(str(path), [f"label {place} is {word!r}{hint}"])
+            raise DatasetError(path, f"label {place} is {word!r}{hint}")
     return np.array([known[word] for word in words], dtype=np.int64)
 
 
@@ -120,7 +101,7 @@ def read_numbers(path: str | Path) -> Array:
         Names the file, and the first row that is not finite.
     """
     path = Path(path)
-    try:
+    with _reading(path):
         if path.suffix == ".npy":
             values = _read_array(path)
         elif path.suffix == ".csv":
@@ -129,19 +110,12 @@ def read_numbers(path: str | Path) -> Array:
             values = np.loadtxt(lines, delimiter=",", skiprows=int(named), ndmin=1, encoding="utf-8")
         else:
             values = np.loadtxt(path, ndmin=1, encoding="utf-8-sig")
-    except DatasetError:
-        raise
-    except Exception as error:  # readers raise whatever damaged bytes make them run into
-        raise _unreadable(path, error) from None
     if values.dtype.kind not in "fiuc" or values.ndim not in (1, 2):
-        raise DatasetError(
-            str(path), [f"holds {values.dtype} of shape {values.shape}; expected a row per vertex"]
-        )
+        raise DatasetError(path, f"holds {values.dtype} of shape {values.shape}; expected a row per vertex")
     finite = np.isfinite(values).reshape(len(values), -1).all(1)
     if not finite.all():
-        raise DatasetError(str(path), [f"vertex {int(finite.argmin())} has a value that is not finite"])
-    kind = np.complex128 if values.dtype.kind == "c" else np.float64
-    return np.asarray(values.astype(kind))
+        raise DatasetError(path, f"vertex {int(finite.argmin())} has a value that is not finite")
+    return np.asarray(values.astype(np.complex128 if values.dtype.kind == "c" else np.float64))
 
 
 def write_numbers(path: str | Path, values: Array) -> None:
@@ -151,62 +125,96 @@ def write_numbers(path: str | Path, values: Array) -> None:
         np.savetxt(temporary, values, fmt="%d" if values.dtype.kind in "iub" else "%.9g", encoding="utf-8")
 
 
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise DatasetError for whatever damaged bytes make a reader raise."""
+    try:
+        yield
+    except DatasetError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise DatasetError(path, f"cannot be read ({text})") from None
+
+
 def _read_array(path: Path) -> Array:
-    """Read a .npy file; of one that declares more than it holds no memory is asked for."""
+    """Read a .npy file; one that declares more than it holds takes no memory."""
     values = np.load(path, allow_pickle=False, mmap_mode="r")
     if not isinstance(values, np.ndarray):  # an archive of several under the wrong name
         values.close()
-        raise DatasetError(str(path), ["is an .npz archive; expected one array, as np.save writes it"])
+        raise DatasetError(path, "is an .npz archive; expected one array, as np.save writes it")
     return np.array(values)
 
 
-def _unreadable(path: Path, error: Exception) -> DatasetError:
-    return DatasetError(
-        str(path), [f"cannot be read ({' '.join(str(error).split()) or type(error).__name__})"]
-    )
-
-
-def _as_integers(values: Array, path: Path) -> Ints:
-    """Integers of 64 bits; raise DatasetError that names the first vertex whose value is none."""
+def _as_integers(values: Array, path: str | Path) -> Ints:
     if values.ndim != 1:
-        raise DatasetError(str(path), [f"has shape {values.shape}; expected one integer per row"])
+        raise DatasetError(path, f"has shape {values.shape}; expected one integer per row")
     kind = values.dtype.kind
+    if kind not in "ibuf":
+        raise DatasetError(path, f"holds {values.dtype} values; expected integers")
     if kind == "f":
         with np.errstate(invalid="ignore"):  # NaN and infinity fail both
-            fine = (np.abs(values) <= EXACT) & (values == np.round(values))
+            whole = (np.abs(values) <= MAX_EXACT_FLOAT) & (values == np.round(values))
+        _refuse(~whole, values, path, "an integer")
     elif kind == "u":
-        fine = values <= np.iinfo(np.int64).max
-    elif kind in "ib":
-        return values.astype(np.int64)
-    else:
-        raise DatasetError(str(path), [f"holds {values.dtype} values; expected integers"])
-    if not fine.all():
-        first = int(np.argmin(fine))
-        raise DatasetError(
-            str(path), [f"the label of vertex {first} is {values[first]}; expected an integer"]
-        )
+        _refuse(values > np.iinfo(np.int64).max, values, path, "an integer")
     return values.astype(np.int64)
 
 
-def _in_range(labels: Ints, path: Path) -> Ints:
-    """The same labels; raise DatasetError that names the first vertex whose label is none."""
-    wrong = (labels < -1) | (labels > MOST)
-    if wrong.any():
-        first = int(wrong.argmax())
-        raise DatasetError(
-            str(path),
-            [f"the label of vertex {first} is {labels[first]}; expected 0 to {MOST}, or -1 for none"],
-        )
+def _in_range(labels: Ints, path: str | Path) -> Ints:
+    _refuse((labels < -1) | (labels > MAX_LABEL), labels, path, f"0 to {MAX_LABEL}, or -1 for none")
     return labels
 
 
-def _read_lines(path: Path) -> Ints:
-    values = []
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        text = line.split("#")[0].strip()
-        if text:
-            values.append(_integer(text, path, number))
-    return np.array(values, dtype=np.int64)
+def _refuse(
+    wrong: Bools,
+    values: Array,
+    path: str | Path,
+    expected: str,
+    *,
+    what: str = "the label of vertex",
+    base: int = 0,
+) -> None:
+    """Raise DatasetError that names the first wrong value, if there is one; places count from ``base``."""
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise DatasetError(path, f"{what} {first + base} is {values[first]}; expected {expected}")
+
+
+def _cells(path: Path) -> list[tuple[int, str]]:
+    """Line and text of the label of each vertex."""
+    if path.suffix != ".csv":
+        lines = enumerate(read_text(path).splitlines(), start=1)
+        return [(number, text) for number, line in lines if (text := line.split("#")[0].strip())]
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = [
+            (number, [cell.strip() for cell in row]) for number, row in enumerate(csv.reader(handle), start=1)
+        ]
+    rows = [(number, row) for number, row in rows if any(row)]
+    if not rows:
+        return []
+    header = [cell.lower() for cell in rows[0][1]]
+    named = not all(_is_number(cell) for cell in header)
+    if not named:
+        header = ["label"] if len(header) == 1 else ["vertex", "label"]
+    elif "label" not in header:
+        raise DatasetError(path, f"line {rows[0][0]} names no column 'label'; expected 'vertex,label'")
+    cells: list[tuple[int, str]] = []
+    vertices: list[int] = []
+    for number, row in rows[named:]:
+        if len(row) < len(header):
+            expected = ",".join(header)[:100]
+            raise DatasetError(path, f"line {number} has {len(row)} columns; expected '{expected}'")
+        cells.append((number, row[header.index("label")]))
+        if "vertex" in header:
+            vertices.append(_integer(row[header.index("vertex")], path, number))
+    if "vertex" not in header:
+        return cells
+    if sorted(vertices) != list(range(len(vertices))):
+        raise DatasetError(
+            path, f"the vertex column does not name each of 0…{len(vertices) - 1} exactly once"
+        )
+    return [cells[row] for row in np.argsort(vertices)]
 
 
 def _integer(text: str, path: Path, line: int) -> int:
@@ -216,41 +224,9 @@ def _integer(text: str, path: Path, line: int) -> int:
             return value
     elif re.fullmatch(r"[+-]?[0-9]{1,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,3})?", text):
         number = float(text)  # some writers put 3.0 for 3
-        if abs(number) <= EXACT and number == int(number):
+        if abs(number) <= MAX_EXACT_FLOAT and number == int(number):
             return int(number)
-    raise DatasetError(str(path), [f"line {line} is {text[:40]!r}; expected one integer"])
-
-
-def _read_csv(path: Path) -> Ints:
-    with open(path, encoding="utf-8-sig", newline="") as handle:
-        rows = [
-            (number, row) for number, row in enumerate(csv.reader(handle), start=1) if "".join(row).strip()
-        ]
-    if not rows:
-        return np.zeros(0, np.int64)
-    header = [cell.strip().lower() for cell in rows[0][1]]
-    named = not all(_is_number(cell) for cell in header)
-    if not named:
-        header = ["label"] if len(header) == 1 else ["vertex", "label"]
-    elif "label" not in header:
-        raise DatasetError(str(path), [f"line {rows[0][0]} names no column 'label'; expected 'vertex,label'"])
-    column = header.index("label")
-    index = header.index("vertex") if "vertex" in header else None
-    values: list[int] = []
-    order: list[int] = []
-    for number, row in rows[named:]:
-        if len(row) < len(header):
-            expected = ",".join(header)[:100]
-            raise DatasetError(str(path), [f"line {number} has {len(row)} columns; expected '{expected}'"])
-        values.append(_integer(row[column].strip(), path, number))
-        if index is not None:
-            order.append(_integer(row[index].strip(), path, number))
-    if index is not None and sorted(order) != list(range(len(order))):
-        raise DatasetError(
-            str(path), [f"the vertex column does not name each of 0…{len(order) - 1} exactly once"]
-        )
-    out = np.array(values, dtype=np.int64)
-    return out[np.argsort(order)] if index is not None else out
+    raise DatasetError(path, f"line {line} is {text[:40]!r}; expected one integer")
 
 
 def _is_number(text: str) -> bool:
@@ -281,9 +257,9 @@ def _file_order(edges: FaceEdges) -> Ints:
 def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
     """Return labels of the vertices of ``mesh``, from labels of its vertices, faces or edges.
 
-    Which of the three they are follows from how many there are. A vertex takes the label that most of the
-    area around it bears: a face votes with its area, an edge with a third of its faces' area. Ties go to
-    the smaller label, vertices of no face get −1.
+    The number of labels tells which of the three they are. A vertex takes the label of most of the area
+    around it: a face votes with its area, an edge with a third of its faces' area. Ties go to the smaller
+    label, vertices without a face get −1.
 
     Parameters
     ----------
@@ -315,10 +291,8 @@ def vertex_labels(mesh: Mesh, labels: Ints, *, source: str = "labels") -> Ints:
         return _vote(edges.unique[order], labels, areas[order], count)
     raise DatasetError(
         source,
-        [
-            f"has {len(labels)} labels; expected {count} (one per vertex of {mesh.name or 'the mesh'}), "
-            f"{len(mesh.faces)} (per face) or {len(edges.unique)} (per edge)"
-        ],
+        f"has {len(labels)} labels; expected {count} (one per vertex of {mesh.name or 'the mesh'}), "
+        f"{len(mesh.faces)} (per face) or {len(edges.unique)} (per edge)",
     )
 
 
@@ -343,7 +317,7 @@ def mesh_labels(mesh: Mesh) -> Ints | None:
         if name in mesh.vertex_data:
             values = np.asarray(mesh.vertex_data[name])
             values = values.reshape(-1) if values.size == len(mesh.vertices) else values
-            return _in_range(_as_integers(values, Path(mesh.name)), Path(mesh.name))
+            return _in_range(_as_integers(values, mesh.name or "mesh"), mesh.name or "mesh")
     return None
 
 
@@ -366,18 +340,10 @@ def read_vertex_map(path: str | Path, *, num_targets: int | None = None, base: i
     DatasetError
         If an id is below −1, or beyond the ``num_targets`` vertices there are.
     """
-    given = read_integers(path)
-    if len(given) and given.min() < -1:
-        line = int(np.argmax(given < -1)) + 1
-        raise DatasetError(str(path), [f"entry {line} is {given[line - 1]}; expected ids, or -1 for none"])
-    ids = given - base
-    if num_targets is not None and len(ids) and ids.max() >= num_targets:
-        line = int(np.argmax(ids >= num_targets)) + 1
-        raise DatasetError(
-            str(path),
-            [
-                f"entry {line} is {ids[line - 1] + base}; expected ids {base}…{num_targets - 1 + base} "
-                f"(counted from {base}, {num_targets} vertices)"
-            ],
-        )
-    return np.maximum(ids, -1)
+    ids = read_integers(path)
+    _refuse(ids < -1, ids, path, "ids, or -1 for none", what="entry", base=1)
+    if num_targets is not None:
+        last = num_targets - 1 + base
+        expected = f"ids {base}…{last} (counted from {base}, {num_targets} vertices)"
+        _refuse(ids > last, ids, path, expected, what="entry", base=1)
+    return np.maximum(ids - base, -1)

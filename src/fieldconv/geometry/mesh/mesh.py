@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["Mesh", "MeshError", "MeshReport", "Repair"]
 
 # Outside these sizes, squares of squares of lengths overflow or vanish.
-_SMALLEST, _LARGEST = 1e-60, 1e60
+_MIN_SIZE, _MAX_SIZE = 1e-60, 1e60
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """A triangle mesh; its arrays are copies, and not to be changed in place.
 
-    A mesh may be made of anything that has faces with valid indices, so that `check` can describe it and
-    `repair` can mend it. What measures it (areas, normals, `normalised`, discs) first calls `validate`, which
-    raises `MeshError` if positions are NaN or every face is degenerate.
+    Any faces with valid indices make a mesh, so that `check` can describe it and `repair` can mend it. Areas,
+    normals, `normalised` and discs first call `validate`, which raises `MeshError` if positions are NaN or
+    every face is degenerate.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Mesh:
     vertex_data : dict of str to (V, …) arrays
         Further properties of the vertices, such as labels. Single numbers per vertex survive a save as PLY.
     cloud : bool
-        Whether the vertices are points that were joined to a mesh: then those on no face belong to it, too.
+        Whether the vertices are points joined to a mesh, to which those without a face belong, too.
 
     Examples
     --------
@@ -97,33 +97,29 @@ class Mesh:
                 raise MeshError("no faces; give at least one triangle")
             per_vertex = _colours("vertex", vertex_colours, len(positions))
             per_face = _colours("face", face_colours, len(sizes))
-            data = {key: np.array(values) for key, values in (vertex_data or {}).items()}
-            for key, values in data.items():
-                if values.shape[:1] != (len(positions),):
-                    raise MeshError(f"vertex data {key!r} has shape {values.shape}; give one row per vertex")
+            data = {key: np.array(column) for key, column in (vertex_data or {}).items()}
+            for key, column in data.items():
+                if column.shape[:1] != (len(positions),):
+                    raise MeshError(f"vertex data {key!r} has shape {column.shape}; give one row per vertex")
         except (MeshError, TypeError, ValueError) as error:
             raise MeshError(f"{name or 'mesh'}: {error}") from None
-        object.__setattr__(self, "vertices", positions)
-        object.__setattr__(self, "faces", triangles)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "vertex_colours", per_vertex)
-        object.__setattr__(self, "face_colours", None if per_face is None else per_face[polygon])
-        object.__setattr__(self, "vertex_data", data)
-        object.__setattr__(self, "cloud", cloud)
+        per_triangle = None if per_face is None else per_face[polygon]
+        values = (positions, triangles, name, per_vertex, per_triangle, data, cloud)
+        for each, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, each.name, value)
 
     @classmethod
     def load(cls, path: str | Path) -> Mesh:
         """Read a mesh from an OBJ, OFF, PLY (text or binary), STL or GLB file.
 
-        The order of the vertices is that of the file (STL has none: equal corners are joined, in order of
-        first appearance). Polygons are cut into triangles around their first corner. Positions may be NaN:
-        see `check` and `repair`. What each format holds is listed in `fieldconv.geometry.mesh.files`.
+        The order of the vertices is that of the file; STL has none, and equal corners are joined. Polygons
+        are cut into triangles. Positions may be NaN: see `check` and `repair`.
+        `fieldconv.geometry.mesh.files` lists what each format holds.
 
         Raises
         ------
         MeshError
-            If the file is missing, empty, truncated, has no faces, names vertices that it does not have, or
-            is of another format.
+            If the file cannot be read or has no faces.
         """
         return mesh_of(meshfiles.read(path), Path(path).stem)
 
@@ -163,7 +159,7 @@ class Mesh:
         up: str | None = None,
         height: int = 460,
     ) -> Display:
-        """Show the mesh in a notebook, in 3-D and offline: turn it, zoom, click a vertex to read its values.
+        """Show the mesh in a notebook, in 3-D and offline; a click on a vertex shows its values.
 
         Parameters
         ----------
@@ -223,12 +219,11 @@ class Mesh:
     def repair(self) -> Repair:
         """Return a repaired mesh, and what was done to it.
 
-        In this order: drops vertices with NaN and their faces; merges boundary vertices at exactly the same
-        place, which closes seams, and the ends of edges of no length (where a surface merely touches
-        itself, it stays apart); swaps the longest edge of flat faces; drops faces without area, pairs of
-        faces folded onto each other that stick out, and second copies of faces; turns faces over so that
-        neighbours agree, as few as possible, and a closed mesh outward; drops unreferenced vertices.
-        Non-manifold edges and vertices stay as they are: everything in fieldconv accepts them.
+        In this order: drop vertices with NaN and their faces; merge boundary vertices at exactly the same
+        place, which closes seams, and the ends of edges of no length; swap the longest edge of flat faces;
+        drop faces without area, pairs of faces folded onto each other that stick out, and second copies of
+        faces; turn as few faces over as possible so that neighbours agree, and a closed mesh outward; drop
+        unreferenced vertices. Non-manifold edges and vertices stay: everything in fieldconv accepts them.
 
         Raises
         ------
@@ -283,9 +278,9 @@ class Mesh:
             bad = int(np.argmin(finite))
             return f"the position of vertex {bad} is not finite; drop it, as Mesh.repair() does"
         size = np.abs(self.vertices).max()
-        if size < _LARGEST:
+        if size < _MAX_SIZE:
             size = np.abs(self.vertices - self.vertices[0]).max()
-        if size >= _LARGEST or 0 < size < _SMALLEST:
+        if size >= _MAX_SIZE or 0 < size < _MIN_SIZE:
             return f"its size, {size:.1e}, is beyond what numbers can square; rescale its vertices"
         if all_degenerate(self.vertices, self.faces):
             return "every face is degenerate (no area); check the positions"
@@ -332,7 +327,7 @@ class Mesh:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """What `Mesh.repair` made.
+    """Result of `Mesh.repair`.
 
     Attributes
     ----------

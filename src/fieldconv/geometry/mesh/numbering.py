@@ -1,8 +1,7 @@
-"""Vertices numbered by their position, and faces that agree: nothing then depends on how a file lists them.
+"""Number vertices by position and make faces agree, so that nothing depends on how a file lists them.
 
-Regular meshes are full of ties: equal distances, equally long paths, several farthest points. In the end,
-ties are broken by vertex numbers. If vertices are numbered by position, the result is the same however the
-file numbers its vertices, orders its faces and chooses the first corner of each.
+Regular meshes are full of ties: equal distances, equally long paths, several farthest points. Vertex numbers
+break them. Numbers by position do so alike however the file orders vertices, faces and their corners.
 """
 
 from __future__ import annotations
@@ -20,17 +19,16 @@ from fieldconv.geometry.mesh.orientation import faces_to_turn
 Codes = NDArray[np.uint64]
 
 CELLS = 2**21 - 1  # along each axis: three numbers of 21 bits make one of 63
-ROUNDS = 3  # of looking at neighbours, to tell vertices at the same place apart
-LARGE, FAR = 100_000, 0.1  # vertices from which their order matters; share of them that is far apart
-ONE_KEY = 1_600_000  # vertices up to which three numbers and a bit make one of 63 bits
-
+NEIGHBOUR_ROUNDS = 3  # how many rings of neighbours distinguish vertices at the same place
+MIN_VERTICES, MAX_MEAN_GAP = 100_000, 0.1  # when `with_near_numbers` acts; the gap as a share of the vertices
+MAX_KEY_VERTICES = 1_600_000  # three numbers and a bit fit into one key of 63 bits
 
 _numbered: WeakSet[Mesh] = WeakSet()  # meshes that are numbered by position already
 
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """What `by_position` returns.
+    """Result of `by_position`.
 
     Attributes
     ----------
@@ -60,7 +58,7 @@ class Numbered:
 
     @property
     def actions(self) -> list[str]:
-        """What was done about faces that disagree, or assumed, in words."""
+        """What was done about faces that disagree, in words."""
         done = []
         if self.turned:
             many = f"{self.turned:,} face{'s' * (self.turned > 1)}"
@@ -73,9 +71,9 @@ class Numbered:
 def by_position(mesh: Mesh) -> Numbered:
     """Return a mesh with its vertices numbered by position, and with neighbouring faces that agree.
 
-    Vertices at the same place are told apart by their neighbours. Every closed part is turned outward. Of
-    other faces that disagree, as few as possible are turned over. A part that cannot be oriented, such as a
-    Möbius strip, is left as it is.
+    Neighbours decide the order of vertices at the same place. Every closed part is turned outward. Elsewhere
+    as few faces as possible are turned over. A part that cannot be oriented, such as a Möbius strip, is left
+    as it is.
 
     Examples
     --------
@@ -86,18 +84,12 @@ def by_position(mesh: Mesh) -> Numbered:
     """
     if mesh in _numbered:
         every = np.arange(len(mesh.vertices))
-        first_face = np.zeros(len(every), np.int64)
-        first_face[mesh.faces[::-1].ravel()] = np.repeat(np.arange(len(mesh.faces))[::-1], 3)
+        first_face = _first_faces(len(every), mesh.faces, np.arange(len(mesh.faces)))
         return Numbered(mesh, every, every, first_face, 0, np.zeros(len(every), bool), 0)
     order = position_order(mesh.validate().vertices, mesh.faces)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    place = _inverse(order)
     faces, sorting = _ordered(place[mesh.faces], len(order))
-    number = np.empty_like(sorting)
-    number[sorting] = np.arange(len(sorting))
-    first_face = np.zeros(len(order), np.int64)
-    # Of several assignments the last one counts.
-    first_face[place[mesh.faces[::-1]].ravel()] = np.repeat(number[::-1], 3)
+    first_face = _first_faces(len(order), place[mesh.faces], _inverse(sorting))
     vertices = mesh.vertices[order]
     turn, one_sided = faces_to_turn(vertices, faces)
     turned = int(np.count_nonzero(turn))
@@ -111,11 +103,24 @@ def by_position(mesh: Mesh) -> Numbered:
     return Numbered(renumbered, order, place, first_face, turned, mirrored, one_sided)
 
 
+def _inverse(order: Ints) -> Ints:
+    """Return the place of each number in a permutation."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def _first_faces(count: int, faces: Ints, number: Ints) -> Ints:
+    """(count,) the number of the first face of each vertex; 0 if it has none."""
+    first = np.zeros(count, np.int64)
+    first[faces[::-1].ravel()] = np.repeat(number[::-1], 3)  # the last of several assignments counts
+    return first
+
+
 def with_near_numbers(mesh: Mesh) -> Mesh:
     """Return the same mesh, renumbered if it is large and neighbours have numbers far apart.
 
-    Loops over the faces of such a mesh would take twice as long. Faces are not turned over, and nothing is
-    checked.
+    Loops over the faces of such a mesh take twice as long. Faces are not turned over.
 
     Examples
     --------
@@ -124,22 +129,19 @@ def with_near_numbers(mesh: Mesh) -> Mesh:
     True
     """
     count = len(mesh.vertices)
-    if count < LARGE or not np.isfinite(mesh.vertices).all():
+    if count < MIN_VERTICES or not np.isfinite(mesh.vertices).all():
         return mesh
-    if np.abs(mesh.faces[:, 0] - mesh.faces[:, 1]).mean() < FAR * count:
+    if np.abs(mesh.faces[:, 0] - mesh.faces[:, 1]).mean() < MAX_MEAN_GAP * count:
         return mesh
     order = position_order(mesh.vertices)
-    place = np.empty_like(order)
-    place[order] = np.arange(count)
-    faces = place[mesh.faces]
+    faces = _inverse(order)[mesh.faces]
     return Mesh(mesh.vertices[order], faces[np.argsort(faces[:, 0], kind="stable")], mesh.name)
 
 
 def position_order(points: Floats, faces: Ints | None = None) -> Ints:
-    """Return the numbers of points in an order that only depends on where they are.
+    """Return the numbers of points in an order that depends on their positions only.
 
-    Neighbours in space are mostly near each other in it. Points at the same place are told apart by the faces
-    around them, if there are any.
+    Neighbours in space are mostly neighbours in it. Faces, if given, decide between points at the same place.
 
     Examples
     --------
@@ -184,21 +186,21 @@ def _codes(points: Floats) -> Codes:
 
 
 def _surroundings(points: Floats, faces: Ints) -> Codes:
-    """(n,) a number for what is around each point: where its neighbours are, and theirs."""
+    """(n,) a hash of the positions of each point's neighbours, of their neighbours, and so on."""
     bits = np.ascontiguousarray(points).view(np.uint64)
     label = _mixed(bits[:, 0] ^ _mixed(bits[:, 1] ^ _mixed(bits[:, 2])))
-    for _ in range(ROUNDS):
-        told = _mixed(label)
+    for _ in range(NEIGHBOUR_ROUNDS):
+        hashed = _mixed(label)
         around = np.zeros_like(label)
         for corner in range(3):  # sums of whole numbers do not depend on their order
-            pair = told[faces[:, (corner + 1) % 3]] + told[faces[:, (corner + 2) % 3]]
+            pair = hashed[faces[:, (corner + 1) % 3]] + hashed[faces[:, (corner + 2) % 3]]
             np.add.at(around, faces[:, corner], _mixed(pair))
         label = _mixed(label + around)
     return label
 
 
 def _mixed(values: Codes) -> Codes:
-    """Return well-mixed hashes of the numbers, one for each (the final step of splitmix64)."""
+    """Return a hash of each number: the final step of splitmix64."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: Codes = values ^ (values >> np.uint64(31))
@@ -206,16 +208,16 @@ def _mixed(values: Codes) -> Codes:
 
 
 def _ordered(faces: Ints, count: int) -> tuple[Ints, Ints]:
-    """The same faces, each begun with its lowest vertex, sorted by their vertices, whichever way they turn.
+    """Return the faces, each from its lowest vertex on, sorted by their vertices, and the old number of each.
 
-    Also the old number of each.
+    Their orientation does not change their order.
     """
     first = faces.argmin(1)
     faces = np.take_along_axis(faces, (first[:, None] + np.arange(3)) % 3, 1)
     low, one, other = faces.T
     middle, high = np.minimum(one, other), np.maximum(one, other)
     last = 2 * high + (one > other)
-    if count < ONE_KEY:
+    if count < MAX_KEY_VERTICES:
         sorting = np.argsort((low * count + middle) * (2 * count) + last, kind="stable")
     else:
         sorting = np.lexsort([last, low * count + middle])

@@ -35,9 +35,8 @@ _TYPES = {
     **dict.fromkeys(("double", "float64"), "f8"),
 }
 _NAMES = {code: name for name, code in reversed(_TYPES.items())}  # the first of each: the original names
-
-
-MOST = 1000  # properties of an element: more take very long to read
+_CHANNELS = ("red", "green", "blue", "alpha")
+MAX_PROPERTIES = 1000  # of an element, and elements of a file: more take very long to read
 
 
 @dataclass
@@ -81,12 +80,11 @@ def read(data: bytes) -> Contents:
     if not {"x", "y", "z"} <= scalars.keys():
         raise MeshError("the PLY header names no vertex positions x, y and z; export the file again")
     vertices = np.stack([scalars.pop(axis).astype(np.float64) for axis in "xyz"], axis=1)
+    nothing = np.zeros(0, np.int64)
     polygons = face.get("vertex_indices", face.get("vertex_index"))
-    if not isinstance(polygons, tuple):
-        if face:
-            raise MeshError("the PLY header names no faces (vertex_indices); export the file again")
-        polygons = np.zeros(0, np.int64), np.zeros(0, np.int64)  # a cloud of points
-    sizes, corners = polygons
+    if face and not isinstance(polygons, tuple):
+        raise MeshError("the PLY header names no faces (vertex_indices); export the file again")
+    sizes, corners = polygons if isinstance(polygons, tuple) else (nothing, nothing)  # or a cloud of points
     faces, polygon = fan(sizes, vertex_indices(corners.astype(np.float64), len(vertices), sizes))
     face_colours = _colours(face)
     return Contents(
@@ -96,9 +94,6 @@ def read(data: bytes) -> Contents:
         None if face_colours is None else face_colours[polygon],
         {name: value for name, value in scalars.items() if name not in _CHANNELS},
     )
-
-
-_CHANNELS = ("red", "green", "blue", "alpha")
 
 
 def _colours(table: Any) -> Bytes | None:
@@ -137,8 +132,10 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
                 raise MeshError(f"PLY header: cannot read {show(line)}; export the file again")
     if not style:
         raise MeshError("the PLY header has no format line; export the file again")
-    if len(elements) > MOST or any(len(element.properties) > MOST for element in elements):
-        raise MeshError(f"the PLY header names more than {MOST} properties; export the file again")
+    if len(elements) > MAX_PROPERTIES or any(
+        len(element.properties) > MAX_PROPERTIES for element in elements
+    ):
+        raise MeshError(f"the PLY header names more than {MAX_PROPERTIES} properties; export the file again")
     for element in elements:
         if len({prop.name for prop in element.properties}) < len(element.properties):
             raise MeshError(f"the PLY header names a property of {element.name} twice; export the file again")
@@ -173,47 +170,34 @@ def _text(element: _Element, words: Words, rows: slice) -> _Table:
 
 def _binary(element: _Element, body: bytes, at: int, order: str) -> tuple[_Table, int]:
     """Read an element from ``body[at:]``: at once if all its lists have equal lengths, else row by row."""
-    if not element.properties or not element.count:
-        empty: _Table = {
-            p.name: np.empty(0, p.type)
-            if p.count_type is None
-            else (np.empty(0, np.int64), np.empty(0, p.type))
-            for p in element.properties
-        }
-        return empty, at
-    shortfall = truncated(f"{element.count} rows of {element.name}")
-    first = _rows(element, body, at, order, rows=1)
-    if first is None:
-        raise shortfall
-    lengths = {p.name: int(first[0][p.name][0][0]) for p in element.properties if p.count_type}
-    fields: list[Any] = []
+    count = element.count if element.properties else 0
+    table, end = _rows(element, body, at, order, min(count, 1))
+    if count < 2:
+        return table, end
+    fields: list[tuple[str, str, tuple[int, ...]]] = []
     for number, prop in enumerate(element.properties):
+        shape: tuple[int, ...] = ()
         if prop.count_type:
-            fields.append((f"n{number}", order + prop.count_type))
-        shape = (lengths[prop.name],) if prop.count_type else ()
+            shape = (int(table[prop.name][0][0]),)
+            fields.append((f"n{number}", order + prop.count_type, ()))
         fields.append((f"p{number}", order + prop.type, shape))
     row = np.dtype(fields)
-    if (len(body) - at) // row.itemsize >= element.count:
-        block = np.frombuffer(body, row, element.count, at)
-        numbered = list(enumerate(element.properties))
-        if all((block[f"n{i}"] == lengths[p.name]).all() for i, p in numbered if p.count_type):
-            table: _Table = {}
-            for i, prop in numbered:
-                values = block[f"p{i}"].astype(prop.type)
-                if prop.count_type:
-                    sizes = np.full(element.count, lengths[prop.name], dtype=np.int64)
-                    table[prop.name] = sizes, values.reshape(-1)
-                else:
-                    table[prop.name] = values
-            return table, at + row.itemsize * element.count
-    result = _rows(element, body, at, order, rows=element.count)
-    if result is None:
-        raise shortfall
-    return result
+    if (len(body) - at) // row.itemsize < count:
+        return _rows(element, body, at, order, count)
+    block = np.frombuffer(body, row, count, at)
+    for number, prop in enumerate(element.properties):
+        values = block[f"p{number}"].astype(prop.type)
+        if prop.count_type is None:
+            table[prop.name] = values
+            continue
+        if (block[f"n{number}"] != values.shape[1]).any():
+            return _rows(element, body, at, order, count)
+        table[prop.name] = np.full(count, values.shape[1]), values.reshape(-1)
+    return table, at + row.itemsize * count
 
 
-def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tuple[_Table, int] | None:
-    """Read rows whose lists differ in length; None if the file is too short."""
+def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tuple[_Table, int]:
+    """Read rows whose lists may differ in length."""
     # Every row takes at least a byte, so a huge declared count ends with the data.
     places: list[list[int]] = [[] for _ in element.properties]
     sizes: list[list[int]] = [[] for _ in element.properties]
@@ -234,7 +218,7 @@ def _rows(element: _Element, body: bytes, at: int, order: str, rows: int) -> tup
             add_size(number)
             at += number * width
             if number < 0 or at > end:
-                return None
+                raise truncated(f"{element.count} rows of {element.name}")
     raw = np.frombuffer(body, np.uint8)
     table: _Table = {}
     for prop, place, size in zip(element.properties, places, sizes, strict=True):

@@ -389,10 +389,10 @@ def show_backends() -> None:
 # The kernels once more, without the vectors of `fieldconv.ops.compiled.simd`.
 
 
-def plain_gather(sums: Any, y: Any, result: Any) -> None:
+def plain_gather(edges: Any, first_order: int, rings: int, y: Any, result: Any) -> None:
     """y (orders, n, 2, C), in the order of the edges, to result (n, orders, rings, 2, C)."""
     orders, count, _, channels = y.shape
-    bands = (len(sums.offsets) - 1) // count
+    bands = edges.bands
     total, outer, before = np.empty((3, 2, channels), y.dtype)
     for k in range(orders):
         for i in range(count):
@@ -400,48 +400,53 @@ def plain_gather(sums: Any, y: Any, result: Any) -> None:
             for band in range(bands):
                 total[:] = 0
                 outer[:] = 0
-                for e in range(sums.offsets[i * bands + band], sums.offsets[i * bands + band + 1]):
-                    a, b, share = plain_factor(sums, e, sums.first_order + k)
-                    re, im = y[k, sums.sender[e], 0], y[k, sums.sender[e], 1]
+                for e in range(edges.offsets[i * bands + band], edges.offsets[i * bands + band + 1]):
+                    a, b, share = plain_factor(edges, e, first_order + k)
+                    re, im = y[k, edges.neighbour[e], 0], y[k, edges.neighbour[e], 1]
                     for c in range(channels):
                         u, v = a * re[c] - b * im[c], a * im[c] + b * re[c]
                         total[0, c] += u
                         total[1, c] += v
                         outer[0, c] += share * u
                         outer[1, c] += share * v
-                result[sums.receiver[i], k, band] = before + total - outer
+                result[edges.point[i], k, band] = before + total - outer
                 before[:] = outer
-            if sums.rings > 1:
-                result[sums.receiver[i], k, bands] = before
+            if rings > 1:
+                result[edges.point[i], k, bands] = before
 
 
-def plain_scatter(sums: Any, gradient: Any, result: Any) -> None:
+def plain_scatter(edges: Any, first_order: int, rings: int, gradient: Any, result: Any) -> None:
     orders, count, _, channels = result.shape
-    bands = (len(sums.offsets) - 1) // count
+    bands = edges.bands
     for k in range(orders):
         for i in range(count):
             for band in range(bands):
-                inner = gradient[sums.receiver[i], k, band]
-                rise = gradient[sums.receiver[i], k, min(band + 1, sums.rings - 1)] - inner
-                for e in range(sums.offsets[i * bands + band], sums.offsets[i * bands + band + 1]):
-                    a, b, share = plain_factor(sums, e, sums.first_order + k)
-                    re, im = result[k, sums.sender[e], 0], result[k, sums.sender[e], 1]
+                inner = gradient[edges.point[i], k, band]
+                rise = gradient[edges.point[i], k, min(band + 1, rings - 1)] - inner
+                for e in range(edges.offsets[i * bands + band], edges.offsets[i * bands + band + 1]):
+                    a, b, share = plain_factor(edges, e, first_order + k)
+                    re, im = result[k, edges.neighbour[e], 0], result[k, edges.neighbour[e], 1]
                     for c in range(channels):
                         u, v = inner[0, c] + share * rise[0, c], inner[1, c] + share * rise[1, c]
                         re[c] += a * u + b * v
                         im[c] += a * v - b * u
 
 
-def plain_factor(sums: Any, e: int, order: int) -> Any:
-    a, b, cos, sin = sums.base[0, e], sums.base[1, e], sums.direction[0, e], sums.direction[1, e]
+def plain_factor(edges: Any, e: int, order: int) -> Any:
+    a, b, cos, sin = (
+        edges.transport[0, e],
+        edges.transport[1, e],
+        edges.direction[0, e],
+        edges.direction[1, e],
+    )
     sin = sin if order > 0 else -sin
     for _ in range(abs(order)):
         a, b = a * cos - b * sin, a * sin + b * cos
-    return a, b, sums.fraction[e]
+    return a, b, edges.fraction[e]
 
 
 def plain_vote(cast: Any, magnitudes: Any) -> None:
-    number = cast.features.dtype.type
+    edges, number = cast.edges, cast.features.dtype.type
     cells = len(cast.kept)
     channels, samples = magnitudes.shape[1] // cells, cast.radial_samples
     side = 2 * samples + 2
@@ -449,13 +454,17 @@ def plain_vote(cast: Any, magnitudes: Any) -> None:
     far, middle = number(samples), number(samples + 0.5)
     votes, centre = np.empty((channels, 2 * side * side + 4), number), np.empty((channels, 2), number)
     corner, (right, below, re, im) = np.empty(channels, np.int64), np.empty((4, channels), number)
-    for turn in range(len(cast.receiver)):
+    for turn in range(len(edges.point)):
         votes[:] = 0
         centre[:] = 0
-        for e in range(cast.offsets[turn], cast.offsets[turn + 1]):
-            real, imag, reach = cast.factor[0, e], cast.factor[1, e], far * cast.distance[e]
-            east, north = reach * cast.direction[0, e], reach * cast.direction[1, e]
-            value, sender = cast.features[cast.sender[e]], cast.features[cast.sender[e], 2:]
+        for e in range(edges.offsets[turn], edges.offsets[turn + 1]):
+            real, imag, reach = (
+                edges.transport[0, e],
+                edges.transport[1, e],
+                far * edges.distance[e],
+            )
+            east, north = reach * edges.direction[0, e], reach * edges.direction[1, e]
+            value, sender = cast.features[edges.neighbour[e]], cast.features[edges.neighbour[e], 2:]
             for d in range(channels):
                 a, b = real * value[0, d] - imag * value[1, d], imag * value[0, d] + real * value[1, d]
                 x, y = east * sender[0, d] + north * sender[1, d], north * sender[0, d] - east * sender[1, d]
@@ -473,7 +482,7 @@ def plain_vote(cast: Any, magnitudes: Any) -> None:
                 for step, part in enumerate((re[d] - on[0], im[d] - on[1], on[0], on[1])):
                     votes[d, upper + step] += part - low * part
                     votes[d, lower + step] += low * part
-        p = cast.receiver[turn]
+        p = edges.point[turn]
         for d in range(channels):
             for h in range(cells):
                 cell = centre[d] if h == cells - 1 else votes[d, cast.kept[h] : cast.kept[h] + 2]
@@ -511,18 +520,22 @@ def show_vectors() -> None:
         y = torch.randn(orders, case["vertices"], case["channels"], dtype=torch.complex64)
         options = geometry, -case["band_limit"], rings, "linear", False
         edges = sorted_edges(geometry, case["vertices"], rings, "linear", torch.float32)
-        sums = aggregate.sums_of(edges, -case["band_limit"], rings, False)
+        without = edges, -case["band_limit"], rings
         found = aggregate.gather(y, *options)
-        ordered, out = planar(y[:, edges.receiver]), planar(torch.zeros_like(found))
-        add(f"aggregate, {name}", partial(gather, sums, ordered, out), partial(aggregate.gather, y, *options))
+        ordered, out = planar(y[:, edges.point]), planar(torch.zeros_like(found))
+        add(
+            f"aggregate, {name}",
+            partial(gather, *without, ordered, out),
+            partial(aggregate.gather, y, *options),
+        )
         np.testing.assert_allclose(out, planar(found), rtol=1e-3, atol=1e-5)
         adjoint = partial(aggregate.scatter, found, *options)
-        add(f"its adjoint, {name}", partial(scatter, sums, out, ordered), adjoint)
+        add(f"its adjoint, {name}", partial(scatter, *without, out, ordered), adjoint)
     geometry = Geometry.of(torus(VOTES["vertices"], VOTES["degree"]))
     x = torch.randn(VOTES["vertices"], VOTES["channels"], dtype=torch.complex64)
     samples = VOTES["radial_samples"]
     descriptors, image = echo.vote(x, geometry, samples, True)
-    cast, _ = echo.cast_of(x, geometry, image, samples, True, sized=True)
+    cast = echo.cast_of(x, geometry, image, samples, True, sized=True)
     lengths = torch.zeros_like(descriptors).flatten(1).numpy()
     add("ECHO votes", partial(vote, cast, lengths), partial(echo.vote, x, geometry, samples, True))
     np.testing.assert_allclose(lengths, descriptors.flatten(1).numpy(), rtol=1e-3, atol=1e-5)

@@ -20,7 +20,7 @@ def used(monkeypatch):
     def counted(name: str, usual):
         return lambda *args: calls.append(name) or usual(*args)
 
-    monkeypatch.setattr(compiled, "sums_of", counted("compiled", compiled.sums_of))
+    monkeypatch.setattr(compiled, "sorted_edges", counted("compiled", compiled.sorted_edges))
     monkeypatch.setattr(portable, "matrices", counted("torch", portable.matrices))
     return calls
 

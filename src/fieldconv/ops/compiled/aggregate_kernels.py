@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv._compiled import Floats, Ints, kernel, num_threads, run_blocks
+from fieldconv.ops.compiled.direction_kernels import floats
 from fieldconv.ops.compiled.simd import (
     BYTES,
     load,
@@ -35,32 +34,19 @@ from fieldconv.ops.compiled.simd import (
 )
 from fieldconv.ops.compiled.sorted_edges import Edges, sorted_edges
 from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.rings import Spacing
 
 BLOCK = 32  # receivers whose factors are at hand, in the second-level cache
 
 
-class Sums(NamedTuple):
-    """What the kernels read of the edges; see `Edges`."""
-
-    receiver: Any
-    offsets: Any
-    sender: Any
-    base: Any  # (2, E + PADDING) w e^{iφ}, or w and 0 for scalars
-    direction: Any
-    fraction: Any
-    longest: int
-    first_order: int
-    rings: int
-
-
 @kernel
-def _factors(order: int, conjugate: bool, start: int, stop: int, sums: Sums, factors: Any) -> None:
-    """Write Re z, the share of the outer ring, −Im z and Im z of each edge, z = base · direction^order."""
-    base, direction, fraction = sums.base, sums.direction, sums.fraction
+def _factors(order: int, conjugate: bool, start: int, stop: int, edges: Edges, factors: Floats) -> None:
+    """Write Re z, the share of the outer ring, −Im z and Im z of each edge, z = w e^{iφ} e^{i order θ}."""
+    transport, direction, fraction = edges.transport, edges.direction, edges.fraction
     number = fraction.dtype.type
     sign, side = number(1 if order > 0 else -1), number(-1 if conjugate else 1)
     for e in range(start, stop, BYTES // fraction.itemsize):
-        real, imag = load(base[0], e), load(base[1], e)
+        real, imag = load(transport[0], e), load(transport[1], e)
         cos, sin = load(direction[0], e), sign * load(direction[1], e)
         for _ in range(abs(order)):
             real, imag = real * cos - imag * sin, real * sin + imag * cos
@@ -69,7 +55,7 @@ def _factors(order: int, conjugate: bool, start: int, stop: int, sums: Sums, fac
 
 
 @kernel
-def _to_tiles(first: int, last: int, receiver: Any, y: Any, tiles: Any) -> None:
+def to_tiles(first: int, last: int, receiver: Ints, y: Floats, tiles: Floats) -> None:
     """Copy the features y, (orders, n, floats), of receivers first … last."""
     orders, columns, count, lanes = tiles.shape
     flat, out = y.ravel(), tiles.ravel()
@@ -82,8 +68,8 @@ def _to_tiles(first: int, last: int, receiver: Any, y: Any, tiles: Any) -> None:
 
 
 @kernel
-def _from_tiles(first: int, last: int, receiver: Any, tiles: Any, y: Any) -> None:
-    """Do the opposite of `_to_tiles`."""
+def from_tiles(first: int, last: int, receiver: Ints, tiles: Floats, y: Floats) -> None:
+    """Do the opposite of `to_tiles`."""
     orders, columns, count, lanes = tiles.shape
     flat, out = tiles.ravel(), y.ravel()
     for k in range(orders):
@@ -95,19 +81,20 @@ def _from_tiles(first: int, last: int, receiver: Any, tiles: Any, y: Any) -> Non
 
 
 @kernel
-def _gather(first: int, last: int, sums: Sums, tiles: Any, result: Any) -> None:
+def _gather(
+    first: int, last: int, edges: Edges, first_order: int, rings: int, tiles: Floats, result: Floats
+) -> None:
     """Write the sums of receivers first … last from the senders' tiles; result (n, orders, rings, floats)."""
-    receiver, offsets, sender, rings = sums.receiver, sums.offsets, sums.sender, sums.rings
+    receiver, offsets, sender = edges.point, edges.offsets, edges.neighbour
     orders, columns, receivers, lanes = tiles.shape
     width = columns * lanes
-    bands = (len(offsets) - 1) // receivers
-    flat, out = tiles.ravel(), result.ravel()
-    factors = np.empty(4 * (BLOCK * sums.longest + lanes), tiles.dtype)
+    bands, flat, out = edges.bands, tiles.ravel(), result.ravel()
+    factors = np.empty(4 * (BLOCK * edges.longest + lanes), tiles.dtype)
     for k in range(orders):
         for block in range(first, last, BLOCK):
             after = min(block + BLOCK, last)
             start = offsets[block * bands]
-            _factors(sums.first_order + k, False, start, offsets[after * bands], sums, factors)
+            _factors(first_order + k, False, start, offsets[after * bands], edges, factors)
             for column in range(columns):
                 tile = (k * columns + column) * receivers * lanes
                 nothing = zero(load(flat, tile))
@@ -131,20 +118,21 @@ def _gather(first: int, last: int, sums: Sums, tiles: Any, result: Any) -> None:
 
 
 @kernel
-def _scatter(k: int, first: int, last: int, sums: Sums, gradient: Any, tiles: Any) -> None:
+def _scatter(
+    k: int, first: int, last: int, edges: Edges, order: int, rings: int, gradient: Floats, tiles: Floats
+) -> None:
     """Add the adjoint of `_gather` for order k and the columns first … last: gradient as its result."""
-    receiver, offsets, sender, rings = sums.receiver, sums.offsets, sums.sender, sums.rings
+    receiver, offsets, sender = edges.point, edges.offsets, edges.neighbour
     orders, columns, receivers, lanes = tiles.shape
     width = columns * lanes
-    bands = (len(offsets) - 1) // receivers
-    flat, out = gradient.ravel(), tiles.ravel()
-    factors = np.empty(4 * (BLOCK * sums.longest + lanes), tiles.dtype)
+    bands, flat, out = edges.bands, gradient.ravel(), tiles.ravel()
+    factors = np.empty(4 * (BLOCK * edges.longest + lanes), tiles.dtype)
     # Lines of the gradient by column, receiver and ring: close together, and read from memory only once.
     lines = np.empty(BLOCK * rings * (last - first) * lanes, tiles.dtype)
     for block in range(0, receivers, BLOCK):
         after = min(block + BLOCK, receivers)
         start = offsets[block * bands]
-        _factors(sums.first_order + k, True, start, offsets[after * bands], sums, factors)
+        _factors(order, True, start, offsets[after * bands], edges, factors)
         for i in range(block, after):
             for ring in range(rings):
                 row = ((receiver[i] * orders + k) * rings + ring) * width
@@ -168,64 +156,48 @@ def _scatter(k: int, first: int, last: int, sums: Sums, gradient: Any, tiles: An
                         store(out, row, line)
 
 
-def _floats(values: Tensor) -> NDArray[Any]:
+def to_lines(values: Tensor) -> Floats:
     """Return complex (…, C) as floats (…, 2C'), C' being C rounded up to whole lines."""
     channels = values.shape[-1]
     missing = -channels % (BYTES // values.element_size())
     if missing:
         values = torch.cat([values, values.new_zeros(*values.shape[:-1], missing)], dim=-1)
-    array: NDArray[Any] = torch.view_as_real(values.resolve_conj().contiguous()).flatten(-2).numpy()
-    return array
+    return floats(values).reshape(*values.shape[:-1], 2 * values.shape[-1])
 
 
-def _complex(array: Tensor, channels: int) -> Tensor:
+def from_lines(array: Tensor, channels: int) -> Tensor:
+    """Return floats (…, 2C') as complex (…, C)."""
     return torch.view_as_complex(array.view(*array.shape[:-1], -1, 2))[..., :channels].contiguous()
 
 
-def sums_of(edges: Edges, first_order: int, rings: int, scalars: bool) -> Sums:
-    """Return what the kernels read of sorted edges."""
-    base = np.stack([edges.weight, np.zeros_like(edges.weight)]) if scalars else edges.transport
-    return Sums(
-        edges.receiver,
-        edges.offsets,
-        edges.sender,
-        base,
-        edges.direction,
-        edges.fraction,
-        edges.longest,
-        first_order,
-        rings,
-    )
-
-
 def gather(
-    y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
+    y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
-    """Return A[p,k,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[k,q] with m = first_order + k, no t_e for scalars.
-
-    From (K, n, C) to (n, K, N, C).
-    """
+    """Return the sums of `disc_sums`: (K, n, C) to (n, K, N, C)."""
     orders, count, channels = y.shape
     edges = sorted_edges(geometry, count, rings, spacing, y.real.dtype)
-    sums, blocks = sums_of(edges, first_order, rings, scalars), edges.receiver_blocks(4 * num_threads())
-    features = _floats(y)
+    if scalars:
+        edges = edges.without_transport()
+    blocks = edges.blocks(4 * num_threads())
+    features = to_lines(y)
     lanes = BYTES // features.itemsize
     tiles = np.empty((orders, features.shape[-1] // lanes, count, lanes), features.dtype)
-    run_blocks(lambda first, last: _to_tiles(first, last, edges.receiver, features, tiles), blocks)
+    run_blocks(lambda first, last: to_tiles(first, last, edges.point, features, tiles), blocks)
     result = y.real.new_empty(count, orders, rings, features.shape[-1])
     out = result.numpy()
-    run_blocks(lambda first, last: _gather(first, last, sums, tiles, out), blocks)
-    return _complex(result, channels)
+    run_blocks(lambda first, last: _gather(first, last, edges, first_order, rings, tiles, out), blocks)
+    return from_lines(result, channels)
 
 
 def scatter(
-    gradient: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
+    gradient: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
     """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     count, orders, _, channels = gradient.shape
     edges = sorted_edges(geometry, count, rings, spacing, gradient.real.dtype)
-    sums = sums_of(edges, first_order, rings, scalars)
-    lines = _floats(gradient)
+    if scalars:
+        edges = edges.without_transport()
+    lines = to_lines(gradient)
     lanes = BYTES // lines.itemsize
     columns = lines.shape[-1] // lanes
     tiles = np.zeros((orders, columns, count, lanes), lines.dtype)
@@ -233,13 +205,13 @@ def scatter(
     parts = min(threads // math.gcd(orders, threads), columns)
     cuts = [part * columns // parts for part in range(parts + 1)]
     run_blocks(
-        lambda k, first, last: _scatter(k, first, last, sums, lines, tiles),
+        lambda k, first, last: _scatter(k, first, last, edges, first_order + k, rings, lines, tiles),
         [(k, *ends) for k in range(orders) for ends in itertools.pairwise(cuts)],
     )
     result = gradient.real.new_empty(orders, count, lines.shape[-1])
     out = result.numpy()
     run_blocks(
-        lambda first, last: _from_tiles(first, last, edges.receiver, tiles, out),
-        edges.receiver_blocks(4 * threads),
+        lambda first, last: from_tiles(first, last, edges.point, tiles, out),
+        edges.blocks(4 * threads),
     )
-    return _complex(result, channels)
+    return from_lines(result, channels)

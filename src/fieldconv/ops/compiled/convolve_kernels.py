@@ -20,19 +20,19 @@ the same number they are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fieldconv._compiled import kernel, run_blocks, shares
-from fieldconv.ops.compiled.direction_kernels import floats
+from fieldconv._compiled import Floats, kernel, run_blocks, shares
+from fieldconv.ops.compiled.aggregate_kernels import from_lines, from_tiles, to_lines, to_tiles
 from fieldconv.ops.compiled.lift_kernels import lift, lift_backward
 from fieldconv.ops.compiled.matmul_kernels import LINE, TILE, multiply
 from fieldconv.ops.compiled.simd import (
     BYTES,
+    Count,
     add_multiples,
     load,
     load_each,
@@ -48,15 +48,16 @@ from fieldconv.ops.compiled.simd import (
     zero,
     zeros,
 )
-from fieldconv.ops.compiled.sorted_edges import Outgoing, outgoing_edges
+from fieldconv.ops.compiled.sorted_edges import Edges, outgoing_edges
 from fieldconv.ops.geometry import Geometry
+from fieldconv.ops.rings import Spacing
 
 BLOCK = 16  # senders whose factors are at hand
 MIXED = 2**20  # bytes of G at hand, in the second-level cache
 
 
 @kernel
-def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Outgoing, factors: Any) -> None:
+def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Edges, factors: Floats) -> None:
     """Write of each edge, with z = w e^{iφ} and the share τ of the outer ring,
 
     Re z, −Im z, Im z, τ, then cos θ, τ cos θ, sin θ, τ sin θ, then the same of 2θ, …
@@ -76,7 +77,9 @@ def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Out
 
 
 @kernel
-def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed: Any, tiles: Any) -> None:
+def _spread(
+    start: int, stop: int, each: Count, rings: int, edges: Edges, mixed: Floats, tiles: Floats
+) -> None:
     """Add to the receivers what the senders start … stop have for them.
 
     ``mixed`` (orders, rows, floats) is G of these senders, ``each`` a tuple as long as twice the orders.
@@ -86,8 +89,7 @@ def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed
     orders, rows, _ = mixed.shape
     band_limit = orders // 2
     size = 4 * (band_limit + 1)
-    offsets, receiver = edges.offsets, edges.receiver
-    bands = (len(offsets) - 1) // count
+    offsets, receiver, bands = edges.offsets, edges.neighbour, edges.bands
     flat, out = mixed.ravel(), tiles.ravel()
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
     order, band_lines = rows * rings * width, 2 * orders * lanes
@@ -133,15 +135,16 @@ def _spread(start: int, stop: int, each: Any, rings: int, edges: Outgoing, mixed
 
 
 @kernel
-def _collect(start: int, stop: int, each: Any, rings: int, edges: Outgoing, tiles: Any, mixed: Any) -> None:
+def _collect(
+    start: int, stop: int, each: Count, rings: int, edges: Edges, tiles: Floats, mixed: Floats
+) -> None:
     """Do the adjoint of `_spread`: write what the receivers of the senders start … stop have for them."""
     columns, count, lanes = tiles.shape
     width = columns * lanes
     orders, rows, _ = mixed.shape
     band_limit = orders // 2
     size = 4 * (band_limit + 1)
-    offsets, receiver = edges.offsets, edges.receiver
-    bands = (len(offsets) - 1) // count
+    offsets, receiver, bands = edges.offsets, edges.neighbour, edges.bands
     flat, out = tiles.ravel(), mixed.ravel()
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
     order, band_lines = rows * rings * width, 2 * orders * lanes
@@ -190,15 +193,15 @@ def _collect(start: int, stop: int, each: Any, rings: int, edges: Outgoing, tile
 
 @kernel
 def _forward(
-    each: Any,
-    tile: Any,
-    line: Any,
+    each: Count,
+    tile: Count,
+    line: Count,
     rings: int,
     rows: int,
-    edges: Outgoing,
-    features: Any,
-    filters: Any,
-    tiles: Any,
+    edges: Edges,
+    features: tuple[Floats, ...],
+    filters: tuple[Floats, ...],
+    tiles: Floats,
 ) -> None:
     """Add to ``tiles`` what all senders have for them.
 
@@ -222,8 +225,9 @@ def _forward(
 
 @kernel
 def _backward(
-    each: Any, tile: Any, line: Any, rings: int, rows: int, edges: Outgoing, features: Any, transposed: Any,
-    tiles: Any, by_features: Any, by_filters: Any, first: int, last: int,
+    each: Count, tile: Count, line: Count, rings: int, rows: int, edges: Edges,
+    features: tuple[Floats, ...], transposed: tuple[Floats, ...], tiles: Floats,
+    by_features: tuple[Floats, ...], by_filters: tuple[Floats, ...], first: int, last: int,
 ) -> None:  # fmt: skip
     """Write the gradients by the features of the senders first … last; add to those by the filters.
 
@@ -253,29 +257,7 @@ def _backward(
             )  # fmt: skip
 
 
-@kernel
-def _to_tiles(rows: Any, features: Any, tiles: Any) -> None:
-    """Copy features (n, floats), those of rows[0], rows[1], …, column by column."""
-    columns, count, lanes = tiles.shape
-    flat, out = features.ravel(), tiles.ravel()
-    for i in range(count):
-        for column in range(columns):
-            line = load(flat, (rows[i] * columns + column) * lanes)
-            store(out, (column * count + i) * lanes, line)
-
-
-@kernel
-def _from_tiles(rows: Any, tiles: Any, features: Any) -> None:
-    """Do the opposite of `_to_tiles`."""
-    columns, count, lanes = tiles.shape
-    flat, out = tiles.ravel(), features.ravel()
-    for i in range(count):
-        for column in range(columns):
-            line = load(flat, (column * count + i) * lanes)
-            store(out, (rows[i] * columns + column) * lanes, line)
-
-
-def _arrays(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+def _arrays(tensors: Sequence[Tensor]) -> tuple[Floats, ...]:
     """Return what kernels read or write; a copy of what is not contiguous would lose what they write."""
     assert all(tensor.is_contiguous() for tensor in tensors)
     return tuple(tensor.numpy() for tensor in tensors)
@@ -284,11 +266,13 @@ def _arrays(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
 class _Convolution:
     """What forward and backward pass share."""
 
-    def __init__(self, x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> None:
+    def __init__(
+        self, x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing
+    ) -> None:
         orders, rings, channels, out_channels = real.shape
         self.count, self.out_channels, self.rings = len(x), out_channels, rings
         self.edges = outgoing_edges(geometry, len(x), rings, spacing, x.real.dtype)
-        self.senders = torch.from_numpy(self.edges.sender.astype(np.int64, order="C"))
+        self.senders = torch.from_numpy(self.edges.point.astype(np.int64, order="C"))
         self.lanes = BYTES // x.real.element_size()
         self.columns = -(-2 * out_channels // self.lanes)
         self.width = self.columns * self.lanes
@@ -327,16 +311,13 @@ class _Convolution:
 
         run_blocks(channels, shares(self.columns))
         result = torch.empty(self.count, self.width, dtype=self.features[0].dtype)
-        _from_tiles(self.edges.sender, tiles, result.numpy())
-        return torch.view_as_complex(result.view(self.count, -1, 2))[:, : self.out_channels].contiguous()
+        from_tiles(0, self.count, self.edges.point, tiles[None], result.numpy()[None])
+        return from_lines(result, self.out_channels)
 
     def backward(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the gradients by x, and by the real and imaginary parts of the filters."""
-        missing = self.width // 2 - self.out_channels
-        if missing:
-            gradient = torch.cat([gradient, gradient.new_zeros(self.count, missing)], 1)
         tiles = np.empty((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
-        _to_tiles(self.edges.sender, floats(gradient), tiles)
+        to_tiles(0, self.count, self.edges.point, to_lines(gradient)[None], tiles[None])
 
         by_lifted = torch.empty(len(self.features), *self.x.shape, dtype=self.x.dtype)
         by_features = list(torch.view_as_real(by_lifted).flatten(2))
@@ -372,13 +353,13 @@ class _Convolution:
         return torch.stack(by_real), torch.stack(by_imaginary)
 
 
-def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> Tensor:
-    """Return the field convolution of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
+def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing) -> Tensor:
+    """Return `field_convolve` of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
     return _Convolution(x, real, imaginary, geometry, spacing).forward()
 
 
 def convolve_backward(
-    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Any
+    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Spacing
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
     return _Convolution(x, real, imaginary, geometry, spacing).backward(gradient)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import kernel
+from fieldconv._compiled import Floats, kernel
 
 
 @kernel
-def directions(x: Any, tiny: Any, real: Any, imag: Any) -> None:
+def directions(x: Floats, tiny: float, real: Floats, imag: Floats) -> None:
     """Write x/|x| of interleaved complex numbers, 0 where both parts are below ``tiny``."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(x) // 2):
@@ -27,13 +24,13 @@ def directions(x: Any, tiny: Any, real: Any, imag: Any) -> None:
         imag[i] = b / length if directed else zero
 
 
-def floats(values: Tensor) -> NDArray[Any]:
+def floats(values: Tensor) -> Floats:
     """Return complex numbers (…) as interleaved floats (…, 2) in contiguous memory."""
-    array: NDArray[Any] = torch.view_as_real(values.resolve_conj().contiguous()).numpy()
+    array: Floats = torch.view_as_real(values.resolve_conj().contiguous()).numpy()
     return array
 
 
-def smallest(x: Tensor) -> Any:
+def smallest(x: Tensor) -> float:
     """Return the bound below which both parts of a number are too small to give it a direction."""
     limits = torch.finfo(x.dtype)
-    return np.dtype(limits.dtype).type(limits.tiny)
+    return np.dtype(limits.dtype).type(limits.tiny)  # type: ignore[no-any-return]

@@ -9,14 +9,13 @@ results do not depend on the number of threads.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv._compiled import Floats, Ints, kernel, num_threads, run_blocks
 from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
 from fieldconv.ops.compiled.simd import (
@@ -34,31 +33,29 @@ from fieldconv.ops.compiled.simd import (
 from fieldconv.ops.compiled.sorted_edges import Edges, sorted_edges
 from fieldconv.ops.geometry import Geometry
 
+if TYPE_CHECKING:
+    from llvmlite.ir import Value
+
 SUMS = 8  # blocks of receivers with their own sums
 
 
 class Cast(NamedTuple):
     """What the kernels read: the votes of all edges, and the images they fall into.
 
-    The vote of an edge is its factor times the sender's value. Its place is the edge's direction times its
+    The vote of an edge is its transport times the sender's value. Its place is the edge's direction times its
     distance, turned back by the direction of the value.
     """
 
-    receiver: Any  # (n,) the order of the receivers
-    offsets: Any  # (n + 1,) the first edge of each receiver, in that order
-    sender: Any  # (E,) where in that order the sender is
-    factor: Any  # (2, E) real and imaginary part
-    direction: Any  # (2, E) e^{iθ}
-    distance: Any  # (E,) r/ε
-    features: Any  # (n, 4, D padded) of senders in order: real and imaginary part of value and direction
-    kept: Any  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
-    image: Any  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
+    edges: Edges  # with w for w e^{iφ}, unless votes are vectors
+    features: Floats  # (n, 4, D padded) of senders in order: real and imaginary part of value and direction
+    kept: Ints  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
+    image: Floats  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
     radial_samples: int
-    tiny: Any  # see `smallest`
+    tiny: float  # see `smallest`
 
 
 @kernel
-def _between(place: Any, end: Any) -> Any:
+def _between(place: Value, end: float) -> tuple[Value, Value]:
     """The lower of the two pixels a place is between, 0 … end, and how far on to the next one it is."""
     place = where_positive(place, place, end - end)
     pixel = floor(where_positive(end - place, place, end))
@@ -66,12 +63,10 @@ def _between(place: Any, end: Any) -> Any:
 
 
 @kernel
-def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
+def _vote(first: int, last: int, cast: Cast, magnitudes: Floats) -> None:
     """Fill images and magnitudes of the receivers first … last; only the latter if votes are no vectors."""
-    receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
-    factor, direction, distance = cast.factor, cast.direction, cast.distance
-    features, kept, image = cast.features, cast.kept, cast.image
-    radial_samples, tiny = cast.radial_samples, cast.tiny
+    edges, features, kept, image, radial_samples, tiny = cast
+    factor, direction, distance = edges.transport, edges.direction, edges.distance
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
     channels = magnitudes.shape[1] // cells
@@ -86,14 +81,14 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
     sides = np.empty(4 * width, values.dtype)
     vector, spare = len(image) > 0, np.empty(2 * channels * cells, values.dtype)
     for turn in range(first, last):
-        p = receiver[turn]
+        p = edges.point[turn]
         votes[:] = 0
         centre[:] = 0
-        for e in range(offsets[turn], offsets[turn + 1]):
+        for e in range(edges.offsets[turn], edges.offsets[turn + 1]):
             far = pixels * distance[e]
             real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
             near = far * far < half  # else the centre's tent is out of reach
-            start = 4 * width * sender[e]
+            start = 4 * width * edges.neighbour[e]
             for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
@@ -131,7 +126,7 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Any) -> None:
 
 
 @kernel
-def _lengths(x: Any, tiny: Any, result: Any) -> None:
+def _lengths(x: Floats, tiny: float, result: Floats) -> None:
     """|x| of interleaved complex numbers, 0 where both parts are below ``tiny``, as `directions` has it."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(result)):
@@ -144,17 +139,15 @@ def _lengths(x: Any, tiny: Any, result: Any) -> None:
 
 
 @kernel
-def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any) -> None:
+def _vote_backward(first: int, last: int, cast: Cast, gradient: Floats, result: Floats) -> None:
     """Add what the receivers first … last say to all senders, along the direction of each and across it.
 
     A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
     s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
     vote turns with x, and the change of Re(ḡv) as s turns.
     """
-    receiver, offsets, sender = cast.receiver, cast.offsets, cast.sender
-    factor, direction, distance = cast.factor, cast.direction, cast.distance
-    features, kept, image = cast.features, cast.kept, cast.image
-    radial_samples, tiny = cast.radial_samples, cast.tiny
+    edges, features, kept, image, radial_samples, tiny = cast
+    factor, direction, distance = edges.transport, edges.direction, edges.distance
     number = features.dtype.type
     cells, width = len(kept), features.shape[2]
     channels = gradient.shape[1] // cells
@@ -173,7 +166,7 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
     # Votes that are not vectors count as vectors that all point the same way.
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
     for turn in range(first, last):
-        p = receiver[turn]
+        p = edges.point[turn]
         if len(image) > 0:
             directions(image[p], tiny, u_real, u_imag)
         coming = gradient[p]
@@ -184,11 +177,11 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
             for h in range(0, cells - 1, 2):
                 store(pictures, d * size + load_scalar(kept, h), load_four(across, 2 * (d * cells + h)))
             centre[d], centre[width + d] = across[at_last], across[at_last + 1]
-        for e in range(offsets[turn], offsets[turn + 1]):
+        for e in range(edges.offsets[turn], edges.offsets[turn + 1]):
             far = pixels * distance[e]
             real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
             near = far * far < half  # else the centre's tent is out of reach
-            start = 4 * width * sender[e]
+            start = 4 * width * edges.neighbour[e]
             for d in range(0, width, lanes):
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
                 column, right = _between(east * u + north * v + middle, end)
@@ -224,7 +217,7 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
                     steep_y = where_positive(high, where_positive(y, -two, two), none) * wide
                     by_x, by_y = by_x - share * by_x + steep_x * own, by_y - share * by_y + steep_y * own
                     re, im = re + share * own_re, im + share * own_im
-                along = 2 * width * sender[e] + d
+                along = 2 * width * edges.neighbour[e] + d
                 about = along + width
                 store(sums, along, load(sums, along) + (a * re + b * im))
                 swing = turns * (a * im - b * re) + (by_x * y - by_y * x)
@@ -232,7 +225,7 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Any, result: Any
 
 
 @kernel
-def _fill(x: Any, receiver: Any, tiny: Any, sized: bool, vector: bool, result: Any) -> None:
+def _fill(x: Floats, receiver: Ints, tiny: float, sized: bool, vector: bool, result: Floats) -> None:
     channels = x.shape[1] // 2
     one, none = x.dtype.type(1), x.dtype.type(0)
     for row in range(len(x)):
@@ -244,48 +237,43 @@ def _fill(x: Any, receiver: Any, tiny: Any, sized: bool, vector: bool, result: A
             result[row, 1, i] = size * imag[i] if vector else none
 
 
-def _features(x: Tensor, edges: Edges, sized: bool, vector: bool) -> NDArray[Any]:
+def _features(x: Tensor, edges: Edges, sized: bool, vector: bool) -> Floats:
     """Return the values to be cast as votes, of length 1 unless ``sized``; see `Cast`."""
     numbers = floats(x)
     count, channels = x.shape
     result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
-    _fill(_rows(numbers), edges.receiver, smallest(x), sized, vector, result)
+    _fill(_rows(numbers), edges.point, smallest(x), sized, vector, result)
     return result
 
 
-def _rows(values: NDArray[Any]) -> NDArray[Any]:
+def _rows(values: Floats) -> Floats:
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
 
 def cast_of(
     x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
-) -> tuple[Cast, Edges]:
-    """Return the votes of the features, of length 1 unless ``sized``, and the sorted edges."""
+) -> Cast:
+    """Return the votes of the features, of length 1 unless ``sized``."""
     edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
-    factor = edges.transport if vector else np.stack([edges.weight, np.zeros_like(edges.weight)])
-    cast = Cast(
-        edges.receiver,
-        edges.offsets,
-        edges.sender,
-        factor,
-        edges.direction,
-        edges.distance,
+    if not vector:
+        edges = edges.without_transport()
+    return Cast(
+        edges,
         _features(x, edges, sized, vector),
         2 * np.array(disc_cells(radial_samples)),
         _rows(floats(image)),
         radial_samples,
         smallest(x),
     )
-    return cast, edges
 
 
 def vote(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> tuple[Tensor, Tensor]:
     """Return descriptors (n, D, H) and, of vector votes, the complex images (n, D, H) they are lengths of."""
     descriptors = x.real.new_empty(*x.shape, len(disc_cells(radial_samples)))
     image = x.new_empty(descriptors.shape if vector else (0, 0, 0))
-    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=True)
+    cast = cast_of(x, geometry, image, radial_samples, vector, sized=True)
     out = _rows(descriptors.numpy())
-    run_blocks(lambda first, last: _vote(first, last, cast, out), edges.receiver_blocks(4 * num_threads()))
+    run_blocks(lambda first, last: _vote(first, last, cast, out), cast.edges.blocks(4 * num_threads()))
     return descriptors, image
 
 
@@ -293,9 +281,9 @@ def vote_backward(
     x: Tensor, gradient: Tensor, image: Tensor, geometry: Geometry, radial_samples: int, vector: bool
 ) -> Tensor:
     """Return the gradient with respect to x."""
-    cast, edges = cast_of(x, geometry, image, radial_samples, vector, sized=False)
+    cast = cast_of(x, geometry, image, radial_samples, vector, sized=False)
     coming = _rows(gradient.contiguous().numpy())
-    blocks = edges.receiver_blocks(SUMS)
+    blocks = cast.edges.blocks(SUMS)
     results = np.zeros((len(blocks), len(x), 2, cast.features.shape[2]), cast.features.dtype)
     run_blocks(
         lambda first, last, result: _vote_backward(first, last, cast, coming, result),
@@ -306,4 +294,4 @@ def vote_backward(
     along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
     real, imag = torch.from_numpy(cast.features[:, 2:, :channels]).unbind(1)
     found = torch.complex(real * along - imag * about, imag * along + real * about)
-    return torch.empty_like(found).index_copy_(0, torch.from_numpy(edges.receiver).long(), found)
+    return torch.empty_like(found).index_copy_(0, torch.from_numpy(cast.edges.point).long(), found)

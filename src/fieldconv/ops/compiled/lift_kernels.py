@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv._compiled import blocks, copy_into, kernel, run_blocks
+from fieldconv._compiled import Floats, blocks, copy_into, kernel, run_blocks
 from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
 
 CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
 
 
 @kernel
-def _turn(source: Any, a: Any, b: Any, side: Any, out: Any) -> None:
+def _turn(source: Floats, a: Floats, b: Floats, side: float, out: Floats) -> None:
     """Write interleaved complex numbers times a ± ib."""
     for i in range(len(a)):
         real, imag, sin = source[2 * i], source[2 * i + 1], side * b[i]
@@ -24,7 +22,7 @@ def _turn(source: Any, a: Any, b: Any, side: Any, out: Any) -> None:
 
 
 @kernel
-def _lift(first: int, last: int, tiny: Any, x: Any, y: Any, length: Any) -> None:
+def _lift(first: int, last: int, tiny: float, x: Floats, y: Floats, length: Floats) -> None:
     """y[B + m] = x ū^m for the features first … last; these arrays interleaved complex.
 
     ``length`` becomes |x|, the real part of y[B + 1], unless it is empty.
@@ -49,7 +47,7 @@ def _lift(first: int, last: int, tiny: Any, x: Any, y: Any, length: Any) -> None
 
 
 @kernel
-def _add_turned(power: int, a: Any, b: Any, gradient: Any, along: Any, across: Any) -> None:
+def _add_turned(power: int, a: Floats, b: Floats, gradient: Floats, along: Floats, across: Floats) -> None:
     """Add what the gradient of |x| u^k, k = power, says of x along u and across it; a + ib is u^k."""
     factor = a.dtype.type(power)
     for i in range(len(gradient) // 2):
@@ -59,7 +57,7 @@ def _add_turned(power: int, a: Any, b: Any, gradient: Any, along: Any, across: A
 
 
 @kernel
-def _multiply(a: Any, b: Any, c: Any, d: Any, sign: Any) -> None:
+def _multiply(a: Floats, b: Floats, c: Floats, d: Floats, sign: float) -> None:
     """a + ib ← (a + ib)(c ± id)"""
     for i in range(len(a)):
         real = a[i] * c[i] - sign * b[i] * d[i]
@@ -69,7 +67,7 @@ def _multiply(a: Any, b: Any, c: Any, d: Any, sign: Any) -> None:
 
 @kernel
 def _lift_backward(
-    first: int, last: int, tiny: Any, x: Any, gradient: Any, by_length: Any, result: Any
+    first: int, last: int, tiny: float, x: Floats, gradient: Floats, by_length: Floats, result: Floats
 ) -> None:
     """Y_m = |x| u^k with k = 1 − m, so dY_m = u^k (α + ikβ) where α + iβ = ū dx: nothing to divide by.
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import blocks, kernel, run_blocks
+from fieldconv._compiled import Floats, blocks, kernel, run_blocks
 from fieldconv.ops.compiled.direction_kernels import floats
 from fieldconv.ops.direction import shortest
 
@@ -17,7 +14,7 @@ BLOCK = 16 * 1024  # features that one thread takes at a time
 
 
 @kernel
-def _polar(x: Any, short: Any, length: Any, real: Any, imag: Any) -> None:
+def _polar(x: Floats, short: float, length: Floats, real: Floats, imag: Floats) -> None:
     """Write |x| and x/|x| of interleaved complex numbers, or 1 and 0 if they are below ``short``."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(length)):
@@ -34,7 +31,7 @@ def _polar(x: Any, short: Any, length: Any, real: Any, imag: Any) -> None:
 
 
 @kernel
-def _relu(first: int, last: int, short: Any, x: Any, offset: Any, result: Any) -> None:
+def _relu(first: int, last: int, short: float, x: Floats, offset: Floats, result: Floats) -> None:
     zero = x.dtype.type(0)
     length, real, imag = np.empty_like(offset), np.empty_like(offset), np.empty_like(offset)
     for row in range(first, last):
@@ -48,7 +45,14 @@ def _relu(first: int, last: int, short: Any, x: Any, offset: Any, result: Any) -
 
 @kernel
 def _relu_backward(
-    first: int, last: int, short: Any, x: Any, offset: Any, gradient: Any, result: Any, by_offset: Any
+    first: int,
+    last: int,
+    short: float,
+    x: Floats,
+    offset: Floats,
+    gradient: Floats,
+    result: Floats,
+    by_offset: Floats,
 ) -> None:
     """The output is r u with r = ReLU(|x| + b): if r > 0, it changes along u as |x| + b, across as r u."""
     zero = x.dtype.type(0)
@@ -73,7 +77,7 @@ def _blocks(x: Tensor) -> list[tuple[int, int]]:
     return blocks(len(x), step)
 
 
-def _rows(x: Tensor) -> NDArray[Any]:
+def _rows(x: Tensor) -> Floats:
     return floats(x).reshape(len(x), 2 * x.shape[1])
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 from llvmlite import binding
 
-from fieldconv._compiled import kernel
-from fieldconv.ops.compiled.simd import BYTES, add_each, load, load_each, load_scalar, store_each, zero, zeros
+from fieldconv._compiled import Floats, kernel
+from fieldconv.ops.compiled.simd import (
+    BYTES,
+    Count,
+    add_each,
+    load,
+    load_each,
+    load_scalar,
+    store_each,
+    zero,
+    zeros,
+)
 
 ROWS = 4  # whose sums are in registers
 
@@ -30,8 +38,8 @@ LINE = (0,)
 
 @kernel
 def _columns(
-    each: Any, add: bool, rows: int, depth: int, a: Any, a_at: int, a_row: int, a_column: int,
-    b: Any, b_at: int, b_row: int, out: Any, out_at: int, out_row: int,
+    each: Count, add: bool, rows: int, depth: int, a: Floats, a_at: int, a_row: int, a_column: int,
+    b: Floats, b_at: int, b_row: int, out: Floats, out_at: int, out_row: int,
 ) -> None:  # fmt: skip
     """Write as many lines of a product as ``each`` has items, for every row."""
     nothing = zero(load(b, b_at))
@@ -67,9 +75,9 @@ def _columns(
 
 @kernel
 def multiply(
-    tile: Any, line: Any, add: bool, rows: int, depth: int, width: int,
-    a: Any, a_at: int, a_row: int, a_column: int, b: Any, b_at: int, b_row: int,
-    out: Any, out_at: int, out_row: int,
+    tile: Count, line: Count, add: bool, rows: int, depth: int, width: int,
+    a: Floats, a_at: int, a_row: int, a_column: int, b: Floats, b_at: int, b_row: int,
+    out: Floats, out_at: int, out_row: int,
 ) -> None:  # fmt: skip
     """Write out[i, j] = Σ_k a[i, k] b[k, j], or add it to what is there.
 

@@ -6,16 +6,17 @@ each of which stays in the cache while many rows pass; the sums of a row and pan
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fieldconv._compiled import blocks, kernel, run_blocks, shares
+from fieldconv._compiled import Floats, Ints, blocks, kernel, run_blocks, shares
 from fieldconv.ops.compiled.simd import (
     BYTES,
+    Count,
     add_each,
     load,
     load_each,
@@ -37,20 +38,20 @@ class NonZeros(NamedTuple):
 
     first: NDArray[np.int64]
     column: NDArray[np.int32]
-    value: NDArray[Any]
+    value: Floats
 
 
 class Panels(NamedTuple):
     """A matrix (n, width) seen panel by panel; what is left of the last panel is filled with zeros."""
 
-    matrix: NDArray[Any]
-    last: NDArray[Any]  # (n, columns) if the last panel is not whole, else empty
+    matrix: Floats
+    last: Floats  # (n, columns) if the last panel is not whole, else empty
     width: int
     columns: int
 
 
 @kernel
-def _find(x: Any, keep: Any, first: Any, column: Any, value: Any) -> None:
+def _find(x: Floats, keep: Floats, first: Ints, column: Ints, value: Floats) -> None:
     """Write the numbers of ReLU(x) ⊙ keep that are not zero; what is not a number is one of them."""
     nothing, found = x.dtype.type(0), 0
     for p in range(x.shape[0]):
@@ -62,7 +63,7 @@ def _find(x: Any, keep: Any, first: Any, column: Any, value: Any) -> None:
 
 
 @kernel
-def _find_columns(numbers: NonZeros, begin: int, end: int, place: Any, row: Any, value: Any) -> None:
+def _find_columns(numbers: NonZeros, begin: int, end: int, place: Ints, row: Ints, value: Floats) -> None:
     """Sort the numbers of rows begin … end by columns: those of k are place[k] … place[k + 1]."""
     place[:] = 0
     start, stop = numbers.first[begin], numbers.first[end]
@@ -80,7 +81,7 @@ def _find_columns(numbers: NonZeros, begin: int, end: int, place: Any, row: Any,
 
 
 @kernel
-def _strip(panels: Panels, panel: int) -> Any:
+def _strip(panels: Panels, panel: int) -> tuple[Floats, int, int]:
     """Return where a panel of a matrix lies: an array, where its first row begins, and from row to row."""
     if (panel + 1) * panels.columns <= panels.width:
         return panels.matrix, panel * panels.columns, panels.width
@@ -89,7 +90,7 @@ def _strip(panels: Panels, panel: int) -> Any:
 
 @kernel
 def _multiply(
-    each: Any, numbers: NonZeros, weights: Any, bias: Any, out: Panels, begin: int, end: int
+    each: Count, numbers: NonZeros, weights: Floats, bias: Floats, out: Panels, begin: int, end: int
 ) -> None:
     """out[p] = bias + Σ_k numbers[p,k] weights[k] for rows begin … end; weights (panels, K, columns)."""
     count, width, columns = weights.shape
@@ -106,7 +107,7 @@ def _multiply(
 
 @kernel
 def _by_numbers(
-    each: Any, numbers: NonZeros, weights: Any, gradient: Panels, result: Any, begin: int, end: int
+    each: Count, numbers: NonZeros, weights: Floats, gradient: Panels, result: Floats, begin: int, end: int
 ) -> None:
     """result[p,k] = Σ_o gradient[p,o] weights[k,o] for rows begin … end, where a number is not zero."""
     count, width, columns = weights.shape
@@ -131,7 +132,14 @@ def _by_numbers(
 
 @kernel
 def _by_weights(
-    each: Any, places: Any, row: Any, value: Any, gradient: Panels, result: Any, begin: int, end: int
+    each: Count,
+    places: Ints,
+    row: Ints,
+    value: Floats,
+    gradient: Panels,
+    result: Floats,
+    begin: int,
+    end: int,
 ) -> None:
     """result[k] = Σ_p numbers[p,k] gradient[p] for panels begin … end; result (panels, K, columns)."""
     _, width, columns = result.shape
@@ -161,13 +169,13 @@ def _nonzeros(x: Tensor, keep: Tensor) -> NonZeros:
     return NonZeros(first, column, value)
 
 
-def _weight_panels(weight: Tensor) -> NDArray[Any]:
+def _weight_panels(weight: Tensor) -> Floats:
     """Weights (O, K) as (panels, K, columns)."""
     columns = _columns(weight.dtype)
     missing = -len(weight) % columns
     if missing:
         weight = torch.cat([weight, weight.new_zeros(missing, weight.shape[1])])
-    panels: NDArray[Any] = weight.reshape(-1, columns, weight.shape[1]).transpose(1, 2).contiguous().numpy()
+    panels: Floats = weight.reshape(-1, columns, weight.shape[1]).transpose(1, 2).contiguous().numpy()
     return panels
 
 

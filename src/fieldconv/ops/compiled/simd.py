@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Intrinsic = tuple[Signature, Callable[..., Value]]  # its types, and what writes its instructions
 
 BYTES = 64
+Count = tuple[int, ...]  # as many items as there are lines: a number that the compiler knows
 _FUSE = ("contract",)  # a product and a sum may become one instruction
 _INT = ir.IntType(32)
 

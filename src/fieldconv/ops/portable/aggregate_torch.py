@@ -6,14 +6,14 @@ each times a number. A complex product is made of real ones by a table that hold
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from fieldconv.ops.geometry import Geometry, kept
-from fieldconv.ops.rings import ring_weights
+from fieldconv.ops.rings import Spacing, ring_weights
 
 
 class Entries(NamedTuple):
@@ -59,13 +59,13 @@ class Matrices(NamedTuple):
         return value
 
 
-def matrices(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: torch.dtype) -> Matrices:
+def matrices(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Matrices:
     """Return the matrices for a surface, sorted anew only when the geometry has changed."""
     key = ("matrices", points, rings, spacing, dtype)
     return kept(geometry, key, lambda: _sort(geometry, points, rings, spacing, dtype))
 
 
-def _sort(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: torch.dtype) -> Matrices:
+def _sort(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Matrices:
     geometry.check_points(points)
     lower, fraction = ring_weights(geometry.distance().to(dtype), rings, spacing)
     share = torch.cat([1 - fraction, fraction])  # of the ring inside, of the ring outside
@@ -89,7 +89,7 @@ def _sort(geometry: Geometry, points: int, rings: int, spacing: Any, dtype: torc
 
 
 def gather_order(
-    y: Tensor, geometry: Geometry, order: int, rings: int, spacing: Any, scalars: bool
+    y: Tensor, geometry: Geometry, order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
     """Return A[p,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[q] for one order m, no t_e for scalars.
 
@@ -101,7 +101,7 @@ def gather_order(
 
 
 def scatter_order(
-    gradient: Tensor, geometry: Geometry, order: int, rings: int, spacing: Any, scalars: bool
+    gradient: Tensor, geometry: Geometry, order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
     """Return the adjoint of `gather_order`: (n, N, C) to (n, C)."""
     both = matrices(geometry, len(gradient), rings, spacing, gradient.real.dtype)
@@ -109,7 +109,7 @@ def scatter_order(
 
 
 def gather(
-    y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
+    y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
     """Return the sums of `gather_order` for the orders from ``first_order`` on: (K, n, C) to (n, K, N, C)."""
     orders, points, channels = y.shape
@@ -120,7 +120,7 @@ def gather(
 
 
 def scatter(
-    gradient: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Any, scalars: bool
+    gradient: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
     """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     points, orders, _, channels = gradient.shape

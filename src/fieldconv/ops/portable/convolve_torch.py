@@ -5,8 +5,6 @@ The sums of all orders are never there together, and the backward pass works the
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -15,9 +13,10 @@ from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable.aggregate_torch import gather_order, scatter_order
 from fieldconv.ops.portable.lift_torch import lift_backward
+from fieldconv.ops.rings import Spacing
 
 
-def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Any) -> Tensor:
+def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing) -> Tensor:
     """Return the field convolution of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
     orders, rings, _, outputs = real.shape
     y = plain.lift(x, orders // 2)
@@ -29,7 +28,7 @@ def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spa
 
 
 def convolve_backward(
-    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Any
+    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Spacing
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
     orders, rings, channels, outputs = real.shape

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from fieldconv.ops import echo_size, echo_votes
+from fieldconv.ops.echo_votes import Votes
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -38,7 +39,7 @@ class ECHO(nn.Module):
     33
     """
 
-    def __init__(self, *, radial_samples: int = 3, votes: Literal["vector", "magnitude"] = "vector") -> None:
+    def __init__(self, *, radial_samples: int = 3, votes: Votes = "vector") -> None:
         super().__init__()
         self.radial_samples, self.votes = radial_samples, votes
         self.size = echo_size(radial_samples)  # H

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from fieldconv.nn.echo import ECHO
-from fieldconv.nn.field_conv import FieldConv
+from fieldconv.nn.field_conv import FieldConv, Filter
 from fieldconv.nn.initialise import init_perceptron
+from fieldconv.ops.echo_votes import Votes
+from fieldconv.ops.rings import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -51,11 +53,11 @@ class ECHOBlock(nn.Module):
         descriptors: int = 32,
         hidden: tuple[int, int] = (256, 124),
         radial_samples: int = 3,
-        votes: Literal["vector", "magnitude"] = "vector",
+        votes: Votes = "vector",
         rings: int = 6,
         band_limit: int = 2,
-        filter: Literal["offset", "real", "complex"] = "offset",
-        spacing: Literal["linear", "equal_area"] = "linear",
+        filter: Filter = "offset",
+        spacing: Spacing = "linear",
         convolution: type[FieldConv] = FieldConv,
     ) -> None:
         super().__init__()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from fieldconv.nn.field_conv import FieldConv
+from fieldconv.nn.field_conv import FieldConv, Filter
 from fieldconv.nn.tangent_linear import TangentLinear
 from fieldconv.nn.tangent_relu import TangentReLU
+from fieldconv.ops.rings import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -49,8 +50,8 @@ class FCResNetBlock(nn.Module):
         *,
         rings: int = 6,
         band_limit: int = 2,
-        filter: Literal["offset", "real", "complex"] = "offset",
-        spacing: Literal["linear", "equal_area"] = "linear",
+        filter: Filter = "offset",
+        spacing: Spacing = "linear",
         convolution: type[FieldConv] = FieldConv,
     ) -> None:
         super().__init__()

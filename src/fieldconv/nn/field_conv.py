@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import torch
@@ -12,10 +12,12 @@ from torch import Tensor, nn
 
 from fieldconv.nn.initialise import draw_normal, squared_shares
 from fieldconv.ops.convolve import field_convolve
-from fieldconv.ops.rings import ring_weights
+from fieldconv.ops.rings import Spacing, ring_weights
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
+
+Filter = Literal["offset", "real", "complex"]
 
 
 class FieldConv(nn.Module):
@@ -63,11 +65,11 @@ class FieldConv(nn.Module):
         *,
         rings: int = 6,
         band_limit: int = 2,
-        filter: Literal["offset", "real", "complex"] = "offset",
-        spacing: Literal["linear", "equal_area"] = "linear",
+        filter: Filter = "offset",
+        spacing: Spacing = "linear",
     ) -> None:
         super().__init__()
-        if filter not in ("offset", "real", "complex"):
+        if filter not in get_args(Filter):
             raise ValueError(f"filter is {filter!r}; choose one of offset, real, complex")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.rings, self.band_limit, self.filter, self.spacing = rings, band_limit, filter, spacing

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from torch import Tensor, nn
 
+from fieldconv.ops.rings import Spacing
 
-def squared_shares(rings: int, spacing: Literal["linear", "equal_area"]) -> float:
+
+def squared_shares(rings: int, spacing: Spacing) -> float:
     """Return Σ ω_n², with ω_n the share of a disc's area that lies in ring n.
 
     The neighbours in ring n of a smooth field add up to ω_n times the field, so this is the mean square that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from fieldconv.nn.initialise import draw_normal, squared_shares
 from fieldconv.ops import gradient_aggregate
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.direction import polar
+from fieldconv.ops.rings import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -64,7 +65,7 @@ class LearnedGradient(nn.Module):
         out_channels: int,
         *,
         rings: int = 6,
-        spacing: Literal["linear", "equal_area"] = "linear",
+        spacing: Spacing = "linear",
         input_length: float = 0.28,
     ) -> None:
         super().__init__()

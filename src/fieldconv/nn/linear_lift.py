@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.tangent_linear import TangentLinear
 from fieldconv.ops import gradient_aggregate
+from fieldconv.ops.rings import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -52,7 +53,7 @@ class LinearLift(nn.Module):
         out_channels: int,
         *,
         rings: int = 6,
-        spacing: Literal["linear", "equal_area"] = "linear",
+        spacing: Spacing = "linear",
         input_length: float = 0.28,
     ) -> None:
         super().__init__()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,31 +17,27 @@ from fieldconv.ops.portable import aggregate_torch as portable
 from fieldconv.ops.register import GEOMETRY, register, register_adjoints
 from fieldconv.ops.rings import Spacing
 
-
-def _fake_gather(y: Tensor, *rest: Any) -> Tensor:
-    *_, rings, _spacing, _scalars, _backend = rest
-    orders, points, channels = y.shape
-    return y.new_empty(points, orders, rings, channels)
-
-
-def _fake_scatter(gradient: Tensor, *rest: Any) -> Tensor:
-    points, orders, _, channels = gradient.shape
-    return gradient.new_empty(orders, points, channels)
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 
 _REST = f"{GEOMETRY}, int first_order, int rings, str spacing, bool scalars, str backend"
 _gather = register(
-    f"gather(Tensor y, {_REST}) -> Tensor", (compiled.gather, portable.gather), fake=_fake_gather
+    f"gather(Tensor y, {_REST}) -> Tensor",
+    (compiled.gather, portable.gather),
+    fake=lambda y, _, first_order, rings, *rest: y.new_empty(y.shape[1], y.shape[0], rings, y.shape[2]),
 )
 _scatter = register(
-    f"scatter(Tensor gradient, {_REST}) -> Tensor", (compiled.scatter, portable.scatter), fake=_fake_scatter
+    f"scatter(Tensor gradient, {_REST}) -> Tensor",
+    (compiled.scatter, portable.scatter),
+    fake=lambda gradient, *_: gradient.new_empty(gradient.shape[1], gradient.shape[0], gradient.shape[3]),
 )
 register_adjoints(_gather, _scatter)
 
 
 def disc_sums(
     y: Tensor,
-    surface: Any,
+    surface: Surface | Geometry,
     *,
     first_order: int,
     rings: int,
@@ -92,7 +89,7 @@ def disc_sums(
 
 def field_aggregate(
     x: Tensor,
-    surface: Any,
+    surface: Surface | Geometry,
     *,
     rings: int,
     band_limit: int,
@@ -114,8 +111,8 @@ def field_aggregate(
     spacing : "linear" or "equal_area"
         See `ring_radii`.
     backend : "auto", "torch" or "compiled"
-        Portable torch for any device, or compiled CPU kernels. "auto" chooses the kernels on the CPU where
-        numba is installed, unless the environment variable ``FIELDCONV_BACKEND`` says "torch".
+        Portable torch for any device, or compiled CPU kernels. "auto" chooses the kernels on the CPU,
+        unless the environment variable ``FIELDCONV_BACKEND`` says "torch".
 
     Returns
     -------
@@ -138,7 +135,12 @@ def field_aggregate(
 
 
 def gradient_aggregate(
-    features: Tensor, surface: Any, *, rings: int, spacing: Spacing = "linear", backend: Backend = "auto"
+    features: Tensor,
+    surface: Surface | Geometry,
+    *,
+    rings: int,
+    spacing: Spacing = "linear",
+    backend: Backend = "auto",
 ) -> tuple[Tensor, Tensor]:
     """Return the two sums of the learned gradient (supplement B), one per ring.
 
@@ -169,7 +171,7 @@ def gradient_aggregate(
     """
     scalars = torch.complex(features, torch.zeros_like(features))
     with_one = torch.cat([scalars, torch.ones_like(scalars[:, :1])], dim=1)
-    options: Any = {"rings": rings, "spacing": spacing, "backend": backend}
-    away = disc_sums(with_one[None], surface, first_order=1, **options)[:, 0]
-    magnitude = disc_sums(scalars[None], surface, first_order=0, scalars=True, **options)[:, 0]
+    sums = functools.partial(disc_sums, surface=surface, rings=rings, spacing=spacing, backend=backend)
+    away = sums(with_one[None], first_order=1)[:, 0]
+    magnitude = sums(scalars[None], first_order=0, scalars=True)[:, 0]
     return away[..., -1:] * features[:, None] - away[..., :-1], magnitude.real

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
@@ -14,6 +14,9 @@ from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import convolve_torch as portable
 from fieldconv.ops.register import GEOMETRY, register_differentiable
 from fieldconv.ops.rings import Spacing
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 
 def _in_two_steps(
@@ -42,16 +45,16 @@ def field_convolve(
     x: Tensor,
     real: Tensor,
     imaginary: Tensor,
-    surface: Any,
+    surface: Surface | Geometry,
     *,
     spacing: Spacing = "linear",
     backend: Backend = "auto",
 ) -> Tensor:
     """Return the field convolution (Eq. 7) of a vector field with filters.
 
-    out[p,o] = Σ_{m,n,c} A[p,m,n,c] F[m,n,c,o], where A is `field_aggregate` of x. Nothing of A is kept for
-    the backward pass: the compiled kernels mix the features of a few hundred points at a time, and portable
-    torch makes A for one m at a time.
+    out[p,o] = Σ_{m,n,c} A[p,m,n,c] F[m,n,c,o], where A is `field_aggregate` of x. Nothing keeps
+    A as a whole: the kernels mix the features of a few hundred points at a time, portable torch sums for one
+    m at a time.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from torch import Tensor
 
@@ -13,6 +13,9 @@ from fieldconv.ops.compiled import echo_kernels as compiled
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import echo_torch as portable
 from fieldconv.ops.register import GEOMETRY, register_differentiable
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 Votes = Literal["vector", "magnitude"]
 
@@ -31,8 +34,8 @@ def echo_size(radial_samples: int = 3) -> int:
     return len(disc_cells(radial_samples))
 
 
-def _fake(x: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
-    *_, radial_samples, vector, _ = rest
+def _empty(x: Tensor, radial_samples: int, vector: bool) -> tuple[Tensor, Tensor]:
+    """Return tensors for the descriptors and, of vector votes, the complex images they are lengths of."""
     shape = (*x.shape, echo_size(radial_samples))
     return x.real.new_empty(shape), x.new_empty(shape if vector else (0, 0, 0))
 
@@ -43,7 +46,7 @@ _echo = register_differentiable(
     f"{GEOMETRY}, int radial_samples, bool vector, str backend",
     (compiled.vote, portable.vote),
     (compiled.vote_backward, portable.vote_backward),
-    fake=_fake,
+    fake=lambda x, _, radial_samples, vector, backend: _empty(x, radial_samples, vector),
     equations=lambda x, geometry, radial_samples, vector, _: plain.echo(x, geometry, radial_samples, vector),
     kept=["image"],
 )
@@ -51,7 +54,7 @@ _echo = register_differentiable(
 
 def echo_votes(
     x: Tensor,
-    surface: Any,
+    surface: Surface | Geometry,
     *,
     radial_samples: int = 3,
     votes: Votes = "vector",

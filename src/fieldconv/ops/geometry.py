@@ -5,11 +5,14 @@ from __future__ import annotations
 import weakref
 import zlib
 from collections.abc import Callable, Hashable, MutableMapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 Made = TypeVar("Made")
 
@@ -25,7 +28,7 @@ class Geometry(NamedTuple):
     batch: Tensor | None = None
 
     @classmethod
-    def of(cls, surface: Any) -> Geometry:
+    def of(cls, surface: Surface | Geometry) -> Geometry:
         """Return the geometry of anything that has these attributes.
 
         Raise ValueError if there are several radii and no attribute ``batch`` to tell which point has which.

@@ -35,7 +35,8 @@ def register(schema: str, compute: Kernels, *, fake: Operation) -> Operation:
         Name, arguments and results, such as ``"lift(Tensor x, int band_limit, str backend) -> Tensor"``.
     compute : callable, or a compiled and a portable one
         Returns the results, which must not be views of the arguments. Of two, the last argument ``backend``
-        chooses; they are called without it, and with one `Geometry` for the tensors of a geometry.
+        chooses; they are called without it. They and all other callables here get one `Geometry` for the
+        tensors of a geometry.
     fake : callable
         Returns empty tensors of the shapes and types of the results.
     """
@@ -46,7 +47,9 @@ def register(schema: str, compute: Kernels, *, fake: Operation) -> Operation:
         compute = _choose(schema, *compute)
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))  # type: ignore[no-untyped-call]
     _library.impl(name, compute, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
-    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=_library)
+    torch.library.register_fake(
+        f"{NAMESPACE}::{name}", lambda *arguments: fake(*_pack(schema, arguments)), lib=_library
+    )
     _operations[name] = getattr(getattr(torch.ops, NAMESPACE), name).default
     return _operations[name]
 
@@ -97,8 +100,8 @@ def register_differentiable(
         Called with the inputs, the gradient by the first result, the further results and the options. Returns
         the gradient by each input.
     equations : callable
-        Returns the first result by torch's own operations, of all arguments, with one `Geometry` for the
-        tensors of a geometry. It is what torch differentiates where a second derivative is wanted.
+        Returns the first result by torch's own operations, of all arguments. It is what torch differentiates
+        where a second derivative is wanted.
     kept : sequence of str
         Names of further results, which are there for ``backward``.
     """

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from fieldconv._compiled import Floats, Ints, blocks, kernel, run_blocks, shares
@@ -36,8 +35,8 @@ SUMMED_ROWS = 64  # whose gradients are summed for the weights of a panel before
 class NonZeros(NamedTuple):
     """The numbers of a matrix that are not zero, row by row: those of row p are first[p] … first[p + 1]."""
 
-    first: NDArray[np.int64]
-    column: NDArray[np.int32]
+    first: Ints
+    column: Ints
     value: Floats
 
 
@@ -63,8 +62,11 @@ def _find(x: Floats, keep: Floats, first: Ints, column: Ints, value: Floats) -> 
 
 
 @kernel
-def _find_columns(numbers: NonZeros, begin: int, end: int, place: Ints, row: Ints, value: Floats) -> None:
-    """Sort the numbers of rows begin … end by columns: those of k are place[k] … place[k + 1]."""
+def _find_columns(numbers: NonZeros, begin: int, end: int, place: Ints, result: NonZeros) -> None:
+    """Sort the numbers of rows begin … end by columns: those of k are place[k] … place[k + 1].
+
+    The result has their rows where ``numbers`` has their columns.
+    """
     place[:] = 0
     start, stop = numbers.first[begin], numbers.first[end]
     for e in range(start, stop):
@@ -76,7 +78,7 @@ def _find_columns(numbers: NonZeros, begin: int, end: int, place: Ints, row: Int
     for p in range(begin, end):
         for e in range(numbers.first[p], numbers.first[p + 1]):
             k = numbers.column[e]
-            row[following[k]], value[following[k]] = p, numbers.value[e]
+            result.column[following[k]], result.value[following[k]] = p, numbers.value[e]
             following[k] += 1
 
 
@@ -132,27 +134,23 @@ def _by_numbers(
 
 @kernel
 def _by_weights(
-    each: Count,
-    places: Ints,
-    row: Ints,
-    value: Floats,
-    gradient: Panels,
-    result: Floats,
-    begin: int,
-    end: int,
+    each: Count, numbers: NonZeros, gradient: Panels, result: Floats, begin: int, end: int
 ) -> None:
-    """result[k] = Σ_p numbers[p,k] gradient[p] for panels begin … end; result (panels, K, columns)."""
+    """result[k] = Σ_p numbers[p,k] gradient[p] for panels begin … end; result (panels, K, columns).
+
+    Of every block of rows, ``numbers`` has a list sorted by columns, see `_find_columns`.
+    """
     _, width, columns = result.shape
     flat = result.ravel()
-    for block in range(len(places)):
+    for block in range(len(numbers.first)):
         for panel in range(begin, end):
             source, first, step = _strip(gradient, panel)
             for k in range(width):
                 at = (panel * width + k) * columns
                 sums = load_each(flat, at, each)
-                for e in range(places[block, k], places[block, k + 1]):
-                    lines = load_each(source, first + load_scalar(row, e) * step, each)
-                    sums = add_each(sums, load_scalar(value, e), lines)
+                for e in range(numbers.first[block, k], numbers.first[block, k + 1]):
+                    lines = load_each(source, first + load_scalar(numbers.column, e) * step, each)
+                    sums = add_each(sums, load_scalar(numbers.value, e), lines)
                 store_each(flat, at, sums)
 
 
@@ -215,12 +213,12 @@ def relu_linear_backward(
     )
 
     places = np.empty((len(parts), x.shape[1] + 1), np.int64)
-    row, value = np.empty_like(numbers.column), np.empty_like(numbers.value)
+    by_columns = NonZeros(places, np.empty_like(numbers.column), np.empty_like(numbers.value))
     for part, place in zip(parts, places, strict=True):
-        _find_columns(numbers, *part, place, row, value)
+        _find_columns(numbers, *part, place, by_columns)
     by_weights = np.zeros_like(weights)
     run_blocks(
-        lambda begin, end: _by_weights(EACH, places, row, value, panels, by_weights, begin, end),
+        lambda begin, end: _by_weights(EACH, by_columns, panels, by_weights, begin, end),
         shares(len(weights)),
     )
     by_weight = torch.from_numpy(by_weights).transpose(1, 2).reshape(-1, x.shape[1])[: len(weight)]

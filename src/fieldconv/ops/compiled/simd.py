@@ -117,9 +117,6 @@ class Code(NamedTuple):
     def tuple(self, values: Sequence[Value]) -> Value:
         return self.context.make_tuple(self.builder, self.result, values)
 
-    def nothing(self) -> Value:
-        return self.context.get_dummy_value()
-
     def transpose(self, a: Value, b: Value, c: Value, d: Value) -> list[Value]:
         """Return 4 × 4 transposes side by side of four lines: numbers move fastest within four lanes."""
         lanes = a.type.count
@@ -134,7 +131,10 @@ class Code(NamedTuple):
 
 
 def intrinsic(define: Callable[..., Intrinsic]) -> Callable[..., Value]:
-    """Return an intrinsic whose instructions are written by a function of a `Code` and the arguments."""
+    """Return an intrinsic whose instructions are written by a function of a `Code` and the arguments.
+
+    Where the function returns nothing, so does the intrinsic.
+    """
 
     @functools.wraps(define)
     def defined(typing: Context, *args: Type) -> Intrinsic:
@@ -143,7 +143,8 @@ def intrinsic(define: Callable[..., Intrinsic]) -> Callable[..., Value]:
         def generate(
             context: BaseContext, builder: IRBuilder, kind: Signature, args: Sequence[Value]
         ) -> Value:
-            return emit(Code(context, builder, kind.return_type), *args)
+            result = emit(Code(context, builder, kind.return_type), *args)
+            return context.get_dummy_value() if result is None else result
 
         return signature, generate
 
@@ -163,20 +164,13 @@ def _of_line(emit: Callable[[Code, Value], Value]) -> Callable[..., Value]:
 def load_scalar(typing: Context, array: Type, index: Type) -> Intrinsic:
     """``array[index]`` of a flat contiguous array, without looking for negative indices."""
 
-    def emit(code: Code, data: Value, index: Value) -> Value:
-        return code.load_scalar(array, data, index)
-
-    return array.dtype(array, types.intp), emit
+    return array.dtype(array, types.intp), lambda code, data, index: code.load_scalar(array, data, index)
 
 
 def _loading(lanes: int | None) -> Callable[..., Value]:
     def load(typing: Context, array: Type, index: Type) -> Intrinsic:
         line = Line(array.dtype, lanes)
-
-        def emit(code: Code, data: Value, index: Value) -> Value:
-            return code.load(array, data, index, code.vector(line))
-
-        return line(array, types.intp), emit
+        return line(array, types.intp), lambda code, *place: code.load(array, *place, code.vector(line))
 
     return intrinsic(load)
 
@@ -200,9 +194,8 @@ def load_pair(typing: Context, array: Type, index: Type, like: Type) -> Intrinsi
 def store(typing: Context, array: Type, index: Type, value: Type) -> Intrinsic:
     """Write a line (or four numbers) to ``array[index:]`` of a flat contiguous array."""
 
-    def emit(code: Code, data: Value, index: Value, value: Value) -> Value:
+    def emit(code: Code, data: Value, index: Value, value: Value) -> None:
         code.store(value, array, data, index)
-        return code.nothing()
 
     return types.void(array, types.intp, value), emit
 
@@ -237,13 +230,12 @@ def store_quads(
 ) -> Intrinsic:
     """The opposite of `load_quads`; a group of four begins ``step`` numbers after the one before."""
 
-    def emit(code: Code, data: Value, index: Value, step: Value, *lines: Value) -> Value:
+    def emit(code: Code, data: Value, index: Value, step: Value, *lines: Value) -> None:
         rows = code.transpose(*lines)
         for lane in range(lines[0].type.count):
             first, row = lane - lane % 4, rows[lane % 4]
             code.store(code.shuffle(row, row, [first + k for k in range(4)]), array, data, index)
             index = code.builder.add(index, step)
-        return code.nothing()
 
     return types.void(array, types.intp, types.intp, a, b, c, d), emit
 
@@ -320,10 +312,8 @@ def where_positive(typing: Context, condition: Type, yes: Type, no: Type) -> Int
 def zeros(typing: Context, like: Type, each: Type) -> Intrinsic:
     """As many lines of zeros as there are items in ``each``."""
 
-    def emit(code: Code, like: Value, _: Value) -> Value:
-        return code.tuple([ir.Constant(like.type, None)] * len(each))
-
-    return types.UniTuple(like, len(each))(like, each), emit
+    signature = types.UniTuple(like, len(each))(like, each)
+    return signature, lambda code, like, _: code.tuple([ir.Constant(like.type, None)] * len(each))
 
 
 @intrinsic
@@ -341,10 +331,9 @@ def load_each(typing: Context, array: Type, index: Type, each: Type) -> Intrinsi
 def store_each(typing: Context, array: Type, index: Type, lines: Type) -> Intrinsic:
     """Write lines one after the other to ``array[index:]``."""
 
-    def emit(code: Code, data: Value, index: Value, values: Value) -> Value:
+    def emit(code: Code, data: Value, index: Value, values: Value) -> None:
         for k, line in enumerate(code.items(values, lines)):
             code.store(line, array, data, index, k)
-        return code.nothing()
 
     return types.void(array, types.intp, lines), emit
 

@@ -39,23 +39,23 @@ def test_is_the_papers_sum_times_filters(backend, spacing, rings, band_limit, ch
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("mixed", [0, compiled.MIXED])  # a few senders at a time, and all at once
+@pytest.mark.parametrize("mixed_bytes", [0, compiled.MIXED_BYTES])  # a few senders at a time, and all at once
 @pytest.mark.parametrize(("rings", "band_limit", "channels", "out_channels"), SIZES)
 def test_both_backends_have_the_same_gradients(
-    monkeypatch, mixed, rings, band_limit, channels, out_channels
+    mixed_bytes, rings, band_limit, channels, out_channels
 ) -> None:
-    monkeypatch.setattr(compiled, "MIXED", mixed)
     surface = flat_surface(50, radius=0.3)
     x = random_field(surface, channels)
     x[3] = 0
     gradient = random_field(surface, out_channels) * 1j
-    found = []
-    for backend in ("compiled", "torch"):
-        inputs = leaves(x, *filters(rings, band_limit, channels, out_channels))
-        out = field_convolve(*inputs, surface, backend=backend)
-        found.append(torch.autograd.grad(out, inputs, gradient))
-    for ours, expected in zip(*found, strict=True):
-        torch.testing.assert_close(ours, expected, rtol=1e-11, atol=1e-11)
+    inputs, options = leaves(x, *filters(rings, band_limit, channels, out_channels)), ("linear", mixed_bytes)
+    out = field_convolve(*inputs, surface, backend="torch")
+    expected = [out, *torch.autograd.grad(out, inputs, gradient)]
+    inputs = [tensor.detach() for tensor in inputs]
+    geometry = Geometry.of(surface)
+    found = [compiled.convolve(*inputs, geometry, *options)]
+    found += compiled.convolve_backward(*inputs, gradient, geometry, *options)
+    torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-11)
 
 
 @both

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fieldconv.nn import ECHO, FieldConv, LearnedGradient
-from fieldconv.ops import Geometry, echo_votes, plain, squared_distances
+from fieldconv.ops import Geometry, plain, squared_distances
 from fieldconv.ops.portable import aggregate_torch as aggregate
 from fieldconv.ops.portable import echo_torch as echo
 from tests.nn.surfaces import flat_surface, random_field
@@ -43,26 +43,24 @@ def test_aggregation_makes_no_large_tensor() -> None:
 
 
 @pytest.mark.parametrize("vector", [True, False])
-def test_votes_are_cast_a_few_at_a_time(monkeypatch, vector: bool) -> None:
-    monkeypatch.setitem(echo.CHUNK, "cpu", 2**13)
+def test_votes_are_cast_a_few_at_a_time(vector: bool) -> None:
     x, geometry = random_field(SURFACE, CHANNELS), Geometry.of(SURFACE)
     with Largest() as largest:
-        descriptors, image = echo.vote(x, geometry, 1, vector)
-        echo.vote_backward(x, descriptors, image, geometry, 1, vector)
+        descriptors, image = echo.vote(x, geometry, 1, vector, chunk=2**13)
+        echo.vote_backward(x, descriptors, image, geometry, 1, vector, chunk=2**13)
     assert largest.numbers < TOO_MANY
 
 
-@pytest.mark.parametrize("votes", ["vector", "magnitude"])
+@pytest.mark.parametrize("vector", [True, False])
 @pytest.mark.parametrize("chunk", [1, 5000])  # one receiver at a time, and some
-def test_chunks_change_nothing(monkeypatch, votes: str, chunk: int) -> None:
-    def run():
-        x = random_field(SURFACE, 6).requires_grad_()
-        out = echo_votes(x, SURFACE, votes=votes, backend="torch")
-        return out, *torch.autograd.grad(out.square().sum(), x)
+def test_chunks_change_nothing(vector: bool, chunk: int) -> None:
+    x, geometry = random_field(SURFACE, 6), Geometry.of(SURFACE)
 
-    expected = run()
-    monkeypatch.setitem(echo.CHUNK, "cpu", chunk)
-    torch.testing.assert_close(run(), expected)
+    def run(chunk=None):
+        out, image = echo.vote(x, geometry, 3, vector, chunk=chunk)
+        return out, echo.vote_backward(x, 2 * out, image, geometry, 3, vector, chunk=chunk)
+
+    torch.testing.assert_close(run(chunk), run())
 
 
 def test_plain_torch_is_not_lean() -> None:

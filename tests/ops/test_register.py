@@ -49,7 +49,7 @@ def test_derivatives_of_a_new_operation() -> None:
         lambda x, gradient, root, scale: gradient * scale / (2 * root),
         fake=lambda x, scale: (torch.empty_like(x), torch.empty_like(x)),
         equations=lambda x, scale: scale * x.sqrt(),
-        kept=["root"],
+        saved=["root"],
     )
     x = torch.rand(5, dtype=torch.float64) + 1
     x.requires_grad_()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,11 +27,11 @@ def unit(x: Tensor) -> Tensor:
     >>> unit(torch.tensor([2e30j, 0j])).tolist()
     [1j, 0j]
     """
-    return _split(x, torch.finfo(x.dtype).tiny).direction()
+    return _polar(x, torch.finfo(x.dtype).tiny)[1]
 
 
-def shortest(x: Tensor) -> float:
-    """Return the length below which the square of a gradient 1/ρ, which optimisers take, may overflow."""
+def min_length(x: Tensor) -> float:
+    """Return the length below which the square of a gradient 1/ρ, as optimisers take it, may overflow."""
     return math.sqrt(torch.finfo(x.dtype).tiny)
 
 
@@ -52,29 +51,17 @@ def polar(x: Tensor) -> tuple[Tensor, Tensor]:
     (...) complex
         e^{iφ}, or 0
     """
-    parts = _split(x, shortest(x))
-    return parts.scale * parts.length * parts.directed, parts.direction()
+    return _polar(x, min_length(x))
 
 
-class _Parts(NamedTuple):
-    """x = scale · (real + i imag), with real and imag at most 1 in size and one of them ±1."""
-
-    scale: Tensor
-    real: Tensor
-    imag: Tensor
-    length: Tensor  # |real + i imag|
-    directed: Tensor  # 1, or 0 where x is too short for a direction
-
-    def direction(self) -> Tensor:
-        factor = self.directed / self.length
-        return torch.complex(self.real * factor, self.imag * factor)
-
-
-def _split(x: Tensor, short: float) -> _Parts:
+def _polar(x: Tensor, short: float) -> tuple[Tensor, Tensor]:
+    """Return magnitude and direction, both 0 where real and imaginary part are below ``short``."""
     real, imag = torch.view_as_real(x.resolve_conj()).unbind(-1)
     size = torch.maximum(real.detach().abs(), imag.detach().abs())
     scale = size.clamp(min=short)
     real, imag = real / scale, imag / scale
     # At least 1 where there is a direction; elsewhere it must not vanish.
     length = (real * real + imag * imag).clamp(min=1).sqrt()
-    return _Parts(scale, real, imag, length, (size >= short).to(size.dtype))
+    directed = (size >= short).to(size.dtype)
+    factor = directed / length
+    return scale * length * directed, torch.complex(real * factor, imag * factor)

@@ -48,7 +48,7 @@ _echo = register_differentiable(
     (compiled.vote_backward, portable.vote_backward),
     fake=lambda x, _, radial_samples, vector, backend: _empty(x, radial_samples, vector),
     equations=lambda x, geometry, radial_samples, vector, _: plain.echo(x, geometry, radial_samples, vector),
-    kept=["image"],
+    saved=["image"],
 )
 
 

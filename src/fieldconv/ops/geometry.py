@@ -1,4 +1,4 @@
-"""The tensors of a surface that the operations read, and what is worked out from them once."""
+"""The tensors of a surface that the operations read, and values derived from them once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 class Geometry(NamedTuple):
@@ -80,18 +80,18 @@ def _stamp(tensor: Tensor | None) -> int | None:
 class _Entry(NamedTuple):
     tensors: tuple[weakref.ref[Tensor] | None, ...]
     stamps: tuple[int | None, ...]
-    made: dict[Hashable, Any]
+    values: dict[Hashable, Any]
 
 
-# By the log tensor, not by the surface: the entry dies with the tensor, is shared by copies of the surface,
-# is not pickled, and a surface whose tensors were replaced or changed in place finds no old entry.
+# Keyed by the log tensor, not by the surface: an entry dies with the tensor, copies of a surface share it, it
+# is not pickled, and a surface whose tensors were replaced or changed in place never gets an old one.
 _entries: MutableMapping[Tensor, _Entry] = WeakIdKeyDictionary()
 
 
-def kept(geometry: Geometry, key: Hashable, make: Callable[[], Made]) -> Made:
+def cached(geometry: Geometry, key: Hashable, make: Callable[[], Value]) -> Value:
     """Return ``make()``, called again only when the geometry has changed.
 
-    What is made must not hold the tensors of the geometry themselves, or they would never be freed.
+    The value must not hold the tensors of the geometry themselves, or they would never be freed.
     """
     stamps = tuple(_stamp(tensor) for tensor in geometry)
     entry = _entries.get(geometry.log)
@@ -102,8 +102,8 @@ def kept(geometry: Geometry, key: Hashable, make: Callable[[], Made]) -> Made:
     ):
         refs = tuple(None if tensor is None else weakref.ref(tensor) for tensor in geometry)
         entry = _entries[geometry.log] = _Entry(refs, stamps, {})
-    if key not in entry.made:
+    if key not in entry.values:
         with torch.no_grad():
-            entry.made[key] = make()
-    made: Made = entry.made[key]
-    return made
+            entry.values[key] = make()
+    value: Value = entry.values[key]
+    return value

@@ -1,7 +1,7 @@
 """The operations written as their equations, which torch can differentiate by anything and to any order.
 
-Those on edges keep tensors with a number for each edge and channel, so they are used only for what the
-backward passes of the operations do not cover: second derivatives, and derivatives by the geometry.
+On edges they keep tensors with a number for each edge and channel. They serve only what the backward passes
+of the operations do not cover: second derivatives, and derivatives by the geometry.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from fieldconv.ops.rings import Spacing, ring_weights
 
 
 def gradients(out: Tensor, inputs: Sequence[Tensor], gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Return the gradients by the inputs that want one, from that by ``out``, to be differentiated again."""
-    wanted = [tensor for tensor in inputs if tensor.requires_grad]
-    found = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
-    return tuple(next(found) if tensor.requires_grad else None for tensor in inputs)
+    """Return the gradients by the inputs that need one, from that by ``out``; they can be differentiated."""
+    needed = [tensor for tensor in inputs if tensor.requires_grad]
+    values = iter(torch.autograd.grad(out, needed, gradient, create_graph=True))
+    return tuple(next(values) if tensor.requires_grad else None for tensor in inputs)
 
 
 def aggregate(
@@ -65,15 +65,15 @@ def echo(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> Te
     side = 2 * radial_samples + 2
     cells = side * side + 1
     u = unit(x)
-    seen = (geometry.distance() * geometry.direction())[:, None] * u.index_select(0, sender).conj_physical()
-    seen = torch.view_as_real(seen.resolve_conj()) * radial_samples
+    place = (geometry.distance() * geometry.direction())[:, None] * u.index_select(0, sender).conj_physical()
+    place = torch.view_as_real(place.resolve_conj()) * radial_samples
     magnitude = (x * u.conj_physical()).real
     if vector:
         value = (geometry.weight * geometry.transport)[:, None] * (magnitude * u).index_select(0, sender)
     else:
         value = geometry.weight[:, None] * magnitude.index_select(0, sender)
 
-    column, row = seen.unbind(-1)
+    column, row = place.unbind(-1)
     centre = (1 - 2 * column.abs()).clamp(min=0) * (1 - 2 * row.abs()).clamp(min=0)
     across, down = column + radial_samples + 0.5, row + radial_samples + 0.5
     down, across = down.clamp(0, side - 1), across.clamp(0, side - 1)
@@ -91,8 +91,8 @@ def echo(x: Tensor, geometry: Geometry, radial_samples: int, vector: bool) -> Te
         (image * cells + side * side, value * centre),
     ):
         total = total.index_add(0, index.flatten(), share.flatten())
-    kept = torch.tensor(disc_cells(radial_samples), device=x.device)
-    result = total.view(count, channels, cells).index_select(2, kept)
+    inside = torch.tensor(disc_cells(radial_samples), device=x.device)
+    result = total.view(count, channels, cells).index_select(2, inside)
     return (result * unit(result).conj_physical()).real if vector else result
 
 

@@ -1,7 +1,7 @@
-"""How torch learns of the operations, so that autograd, fake tensors, compile and export know them.
+"""Register operations with torch, so that autograd, fake tensors, compile and export know them.
 
-This is the low-level library of torch and not `torch.library.custom_op`, whose first call imports torch's
-compiler. That takes 0.8 s, which nobody who predicts one mesh should wait for.
+This uses the low-level `torch.library.Library`: the first call of a `torch.library.custom_op` imports torch's
+compiler, which takes 0.8 s.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def register_differentiable(
     *,
     fake: Operation,
     equations: Operation,
-    kept: Sequence[str] = (),
+    saved: Sequence[str] = (),
 ) -> Operation:
     """Return a new operation of torch that has a derivative: another operation, ``NAME_backward``.
 
@@ -102,8 +102,8 @@ def register_differentiable(
     equations : callable
         Returns the first result by torch's own operations, of all arguments. It is what torch differentiates
         where a second derivative is wanted.
-    kept : sequence of str
-        Names of further results, which are there for ``backward``.
+    saved : sequence of str
+        Names of further results, which only ``backward`` needs.
     """
     if name in _operations:
         return _operations[name]
@@ -113,28 +113,28 @@ def register_differentiable(
         return ", ".join(f"Tensor {name}" for name in names)
 
     def empty_gradients(*arguments: Any) -> Tensor | tuple[Tensor, ...]:
-        found = tuple(tensor.new_empty(tensor.shape) for tensor in arguments[:count])
-        return found if count > 1 else found[0]
+        empty = tuple(tensor.new_empty(tensor.shape) for tensor in arguments[:count])
+        return empty if count > 1 else empty[0]
 
-    schema = f"{name}({tensors(inputs)}, {options}) -> ({tensors(['result', *kept])})"
+    schema = f"{name}({tensors(inputs)}, {options}) -> ({tensors(['result', *saved])})"
     operation = register(schema, compute, fake=fake)
     backward_operation = register(
-        f"{name}_backward({tensors([*inputs, 'gradient', *kept])}, {options}) -> ({tensors(inputs)})",
+        f"{name}_backward({tensors([*inputs, 'gradient', *saved])}, {options}) -> ({tensors(inputs)})",
         backward,
         fake=empty_gradients,
     )
 
     def save(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
-        _save(ctx, [*inputs, *(output[1:] if kept else ())])
+        _save(ctx, [*inputs, *(output[1:] if saved else ())])
 
     def gradients(ctx: Any, gradient: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        values = _saved(ctx)
-        end = len(values) - len(kept)
+        values = _restore(ctx)
+        end = len(values) - len(saved)
         arguments, further = values[:end], values[end:]
         if torch.is_grad_enabled():
             tensors = [value for value in arguments if isinstance(value, Tensor)]
-            found = iter(plain.gradients(equations(*_pack(schema, arguments)), tensors, gradient))
-            return tuple(next(found) if isinstance(value, Tensor) else None for value in arguments)
+            by_tensors = iter(plain.gradients(equations(*_pack(schema, arguments)), tensors, gradient))
+            return tuple(next(by_tensors) if isinstance(value, Tensor) else None for value in arguments)
         by_inputs = backward_operation(*arguments[:count], gradient, *further, *arguments[count:])
         return *(by_inputs if count > 1 else [by_inputs]), *[None] * (end - count)
 
@@ -151,7 +151,7 @@ def register_adjoints(first: Operation, second: Operation) -> None:
     for operation, adjoint in ((first, second), (second, first)):
 
         def gradients(ctx: Any, gradient: Tensor, adjoint: Operation = adjoint) -> tuple[Tensor | None, ...]:
-            rest = _saved(ctx)
+            rest = _restore(ctx)
             return adjoint(gradient, *rest), *[None] * len(rest)
 
         _differentiate(operation.__name__.partition(".")[0], gradients, save)
@@ -167,7 +167,7 @@ def _save(ctx: Any, values: Sequence[Any]) -> None:
     ctx.others = [None if isinstance(value, Tensor) else value for value in values]
 
 
-def _saved(ctx: Any) -> list[Any]:
-    """Return what `_save` has kept."""
+def _restore(ctx: Any) -> list[Any]:
+    """Return the values of `_save`."""
     pairs = zip(ctx.saved_tensors, ctx.others, strict=True)
     return [other if tensor is None else tensor for tensor, other in pairs]

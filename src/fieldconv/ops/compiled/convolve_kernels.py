@@ -53,7 +53,7 @@ from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.rings import Spacing
 
 BLOCK = 16  # senders whose factors are at hand
-MIXED = 2**20  # bytes of G at hand, in the second-level cache
+MIXED_BYTES = 2**20  # of G at a time, in the second-level cache
 
 
 @kernel
@@ -267,7 +267,13 @@ class _Convolution:
     """What forward and backward pass share."""
 
     def __init__(
-        self, x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing
+        self,
+        x: Tensor,
+        real: Tensor,
+        imaginary: Tensor,
+        geometry: Geometry,
+        spacing: Spacing,
+        mixed_bytes: int,
     ) -> None:
         orders, rings, channels, out_channels = real.shape
         self.count, self.out_channels, self.rings = len(x), out_channels, rings
@@ -296,7 +302,7 @@ class _Convolution:
             self.filters[one] = matrices[one, :, 0].reshape(channels, rings * self.width)
 
         row_bytes = orders * rings * self.width * x.real.element_size()
-        self.rows = min(max(MIXED // row_bytes, BLOCK), max(self.count, 1))
+        self.rows = min(max(mixed_bytes // row_bytes, BLOCK), max(self.count, 1))
 
     def forward(self) -> Tensor:
         tiles = np.zeros((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
@@ -353,13 +359,26 @@ class _Convolution:
         return torch.stack(by_real), torch.stack(by_imaginary)
 
 
-def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing) -> Tensor:
+def convolve(
+    x: Tensor,
+    real: Tensor,
+    imaginary: Tensor,
+    geometry: Geometry,
+    spacing: Spacing,
+    mixed_bytes: int = MIXED_BYTES,
+) -> Tensor:
     """Return `field_convolve` of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
-    return _Convolution(x, real, imaginary, geometry, spacing).forward()
+    return _Convolution(x, real, imaginary, geometry, spacing, mixed_bytes).forward()
 
 
 def convolve_backward(
-    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Spacing
+    x: Tensor,
+    real: Tensor,
+    imaginary: Tensor,
+    gradient: Tensor,
+    geometry: Geometry,
+    spacing: Spacing,
+    mixed_bytes: int = MIXED_BYTES,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
-    return _Convolution(x, real, imaginary, geometry, spacing).backward(gradient)
+    return _Convolution(x, real, imaginary, geometry, spacing, mixed_bytes).backward(gradient)

@@ -30,7 +30,7 @@ def floats(values: Tensor) -> Floats:
     return array
 
 
-def smallest(x: Tensor) -> float:
+def min_part(x: Tensor) -> float:
     """Return the bound below which both parts of a number are too small to give it a direction."""
     limits = torch.finfo(x.dtype)
     return np.dtype(limits.dtype).type(limits.tiny)  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fieldconv._compiled import Floats, Ints, kernel, num_threads, run_blocks
 from fieldconv.ops.cells import disc_cells
-from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
+from fieldconv.ops.compiled.direction_kernels import directions, floats, min_part
 from fieldconv.ops.compiled.simd import (
     BYTES,
     floor,
@@ -51,7 +51,7 @@ class Cast(NamedTuple):
     kept: Ints  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
     image: Floats  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
     radial_samples: int
-    tiny: float  # see `smallest`
+    tiny: float  # see `min_part`
 
 
 @kernel
@@ -237,15 +237,6 @@ def _fill(x: Floats, receiver: Ints, tiny: float, sized: bool, vector: bool, res
             result[row, 1, i] = size * imag[i] if vector else none
 
 
-def _features(x: Tensor, edges: Edges, sized: bool, vector: bool) -> Floats:
-    """Return the values to be cast as votes, of length 1 unless ``sized``; see `Cast`."""
-    numbers = floats(x)
-    count, channels = x.shape
-    result = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
-    _fill(_rows(numbers), edges.point, smallest(x), sized, vector, result)
-    return result
-
-
 def _rows(values: Floats) -> Floats:
     return values.reshape(len(values), -1) if len(values) else values.reshape(0, 0)
 
@@ -253,17 +244,20 @@ def _rows(values: Floats) -> Floats:
 def cast_of(
     x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
 ) -> Cast:
-    """Return the votes of the features, of length 1 unless ``sized``."""
+    """Return the votes of the features, or of features of length 1 unless ``sized``."""
     edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
     if not vector:
         edges = edges.without_transport()
+    numbers, channels = floats(x), x.shape[1]
+    features = np.zeros((len(x), 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
+    _fill(_rows(numbers), edges.point, min_part(x), sized, vector, features)
     return Cast(
         edges,
-        _features(x, edges, sized, vector),
+        features,
         2 * np.array(disc_cells(radial_samples)),
         _rows(floats(image)),
         radial_samples,
-        smallest(x),
+        min_part(x),
     )
 
 

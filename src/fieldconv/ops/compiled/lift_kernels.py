@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from fieldconv._compiled import Floats, blocks, copy_into, kernel, run_blocks
-from fieldconv.ops.compiled.direction_kernels import directions, floats, smallest
+from fieldconv.ops.compiled.direction_kernels import directions, floats, min_part
 
 CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
 
@@ -112,7 +112,7 @@ def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
     y = torch.empty(2 * band_limit + 1, *x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
     lengths = source[:0] if length is None else length.numpy().reshape(-1)
-    tiny = smallest(x)
+    tiny = min_part(x)
     run_blocks(
         lambda first, last: _lift(first, last, tiny, source, out, lengths), blocks(x.numel(), 32 * CHUNK)
     )
@@ -128,7 +128,7 @@ def lift_backward(x: Tensor, gradient: Tensor, band_limit: int, by_length: Tenso
     source, out = floats(x).reshape(-1), floats(result).reshape(-1)
     incoming = floats(gradient).reshape(2 * band_limit + 1, -1)
     by_lengths = source[:0] if by_length is None else by_length.numpy().reshape(-1)
-    tiny = smallest(x)
+    tiny = min_part(x)
     run_blocks(
         lambda first, last: _lift_backward(first, last, tiny, source, incoming, by_lengths, out),
         blocks(x.numel(), 32 * CHUNK),

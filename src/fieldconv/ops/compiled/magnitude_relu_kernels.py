@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fieldconv._compiled import Floats, blocks, kernel, run_blocks
 from fieldconv.ops.compiled.direction_kernels import floats
-from fieldconv.ops.direction import shortest
+from fieldconv.ops.direction import min_length
 
 BLOCK = 16 * 1024  # features that one thread takes at a time
 
@@ -85,7 +85,7 @@ def relu(x: Tensor, offset: Tensor) -> Tensor:
     """Return ReLU(ρ + b) e^{iφ} of vectors ρe^{iφ}, and 0 where a vector is zero."""
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = _rows(x), _rows(result)
-    offsets, short = offset.contiguous().numpy(), source.dtype.type(shortest(x))
+    offsets, short = offset.contiguous().numpy(), source.dtype.type(min_length(x))
     run_blocks(lambda first, last: _relu(first, last, short, source, offsets, out), _blocks(x))
     return result
 
@@ -95,7 +95,7 @@ def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, 
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = _rows(x), _rows(result)
     incoming = _rows(gradient)
-    offsets, short = offset.contiguous().numpy(), source.dtype.type(shortest(x))
+    offsets, short = offset.contiguous().numpy(), source.dtype.type(min_length(x))
     parts = _blocks(x)
     sums = np.zeros((len(parts), len(offset)), source.dtype)  # of each block its own, for any thread
     run_blocks(

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
 from fieldconv._compiled import Floats, Ints, kernel
-from fieldconv.ops.geometry import Geometry, kept
+from fieldconv.ops.geometry import Geometry, cached
 from fieldconv.ops.rings import Spacing, ring_weights
 
 PADDING = 16  # numbers after the last edge, so that kernels may read whole vectors
@@ -100,8 +100,8 @@ def _sort(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: 
 
 def sorted_edges(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Edges:
     """Return the edges by receiver, sorted anew only when the geometry has changed."""
-    key = ("edges", points, rings, spacing, dtype)
-    return kept(geometry, key, lambda: _sort(geometry, points, rings, spacing, dtype))
+    key = (points, rings, spacing, dtype)
+    return cached(geometry, ("incoming", *key), lambda: _sort(geometry, *key))
 
 
 def _sort_by_sender(edges: Edges) -> Edges:
@@ -129,5 +129,5 @@ def outgoing_edges(
     geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype
 ) -> Edges:
     """Return the edges by sender, sorted anew only when the geometry has changed."""
-    key = ("outgoing edges", points, rings, spacing, dtype)
-    return kept(geometry, key, lambda: _sort_by_sender(sorted_edges(geometry, points, rings, spacing, dtype)))
+    key = (points, rings, spacing, dtype)
+    return cached(geometry, ("outgoing", *key), lambda: _sort_by_sender(sorted_edges(geometry, *key)))

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fieldconv.ops.geometry import Geometry, kept
+from fieldconv.ops.geometry import Geometry, cached
 from fieldconv.ops.rings import Spacing, ring_weights
 
 
@@ -62,7 +62,7 @@ class Matrices(NamedTuple):
 def matrices(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Matrices:
     """Return the matrices for a surface, sorted anew only when the geometry has changed."""
     key = ("matrices", points, rings, spacing, dtype)
-    return kept(geometry, key, lambda: _sort(geometry, points, rings, spacing, dtype))
+    return cached(geometry, key, lambda: _sort(geometry, points, rings, spacing, dtype))
 
 
 def _sort(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Matrices:

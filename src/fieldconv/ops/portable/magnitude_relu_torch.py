@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fieldconv.ops.direction import polar, shortest
+from fieldconv.ops.direction import min_length, polar
 
 
 def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
@@ -17,5 +17,5 @@ def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, 
     size = torch.relu(magnitude + offset)
     turned = gradient * u.conj_physical()
     along = turned.real * (size > 0)
-    across = turned.imag * (size / magnitude.clamp(min=shortest(x)))
+    across = turned.imag * (size / magnitude.clamp(min=min_length(x)))
     return u * torch.complex(along, across), along.sum(0)

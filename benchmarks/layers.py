@@ -447,7 +447,7 @@ def plain_factor(edges: Any, e: int, order: int) -> Any:
 
 def plain_vote(cast: Any, magnitudes: Any) -> None:
     edges, number = cast.edges, cast.features.dtype.type
-    cells = len(cast.kept)
+    cells = len(cast.cell_start)
     channels, samples = magnitudes.shape[1] // cells, cast.radial_samples
     side = 2 * samples + 2
     half, one, two, none = number(0.5), number(1), number(2), number(0)
@@ -485,7 +485,7 @@ def plain_vote(cast: Any, magnitudes: Any) -> None:
         p = edges.point[turn]
         for d in range(channels):
             for h in range(cells):
-                cell = centre[d] if h == cells - 1 else votes[d, cast.kept[h] : cast.kept[h] + 2]
+                cell = centre[d] if h == cells - 1 else votes[d, cast.cell_start[h] : cast.cell_start[h] + 2]
                 cast.image[p, 2 * (d * cells + h) : 2 * (d * cells + h + 1)] = cell
                 magnitudes[p, d * cells + h] = np.sqrt(cell[0] * cell[0] + cell[1] * cell[1])
 

@@ -39,16 +39,14 @@ def test_is_the_papers_sum_times_filters(backend, spacing, rings, band_limit, ch
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("mixed_bytes", [0, compiled.MIXED_BYTES])  # a few senders at a time, and all at once
+@pytest.mark.parametrize("max_bytes", [0, compiled.MAX_BYTES])  # a few senders at a time, and all at once
 @pytest.mark.parametrize(("rings", "band_limit", "channels", "out_channels"), SIZES)
-def test_both_backends_have_the_same_gradients(
-    mixed_bytes, rings, band_limit, channels, out_channels
-) -> None:
+def test_both_backends_have_the_same_gradients(max_bytes, rings, band_limit, channels, out_channels) -> None:
     surface = flat_surface(50, radius=0.3)
     x = random_field(surface, channels)
     x[3] = 0
     gradient = random_field(surface, out_channels) * 1j
-    inputs, options = leaves(x, *filters(rings, band_limit, channels, out_channels)), ("linear", mixed_bytes)
+    inputs, options = leaves(x, *filters(rings, band_limit, channels, out_channels)), ("linear", max_bytes)
     out = field_convolve(*inputs, surface, backend="torch")
     expected = [out, *torch.autograd.grad(out, inputs, gradient)]
     inputs = [tensor.detach() for tensor in inputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FCResNetBlock(nn.Module):
-    r"""Two field convolutions, each followed by the non-linearity, around which the input is carried.
+    r"""Two field convolutions, each followed by the non-linearity, with a skip connection.
 
     .. math:: Y = S X + \mathrm{ReLU}_{b_2}(\mathrm{ReLU}_{b_1}(X * f_1) * f_2)
 
@@ -56,12 +57,8 @@ class FCResNetBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.conv1 = convolution(
-            in_channels, out_channels, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
-        )
-        self.conv2 = convolution(
-            out_channels, out_channels, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing
-        )
+        make = partial(convolution, rings=rings, band_limit=band_limit, filter=filter, spacing=spacing)
+        self.conv1, self.conv2 = make(in_channels, out_channels), make(out_channels, out_channels)
         self.relu1, self.relu2 = TangentReLU(out_channels), TangentReLU(out_channels)
         same = in_channels == out_channels
         self.carry = nn.Identity() if same else TangentLinear(in_channels, out_channels)

@@ -29,7 +29,7 @@ class FieldConv(nn.Module):
 
     with :math:`X_c(q) = \rho_q e^{i\phi_q}`. It is a sum over edges that knows geometry only,
     :math:`A[p,m,n,c]` of `fieldconv.ops.field_aggregate`, and one matrix product with the filters;
-    `fieldconv.ops.convolve` computes it so, or the other way round.
+    `fieldconv.ops.convolve` computes it in this order or in the other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where training starts: random numbers that keep magnitudes as they are from layer to layer."""
+"""First values of parameters: random numbers that keep magnitudes from layer to layer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fieldconv.ops.rings import Spacing
 def squared_shares(rings: int, spacing: Spacing) -> float:
     """Return Σ ω_n², with ω_n the share of a disc's area that lies in ring n.
 
-    The neighbours in ring n of a smooth field add up to ω_n times the field, so this is the mean square that
-    N independent coefficients of unit variance make of it.
+    The neighbours in ring n of a smooth field add up to ω_n times the field. So this is the mean square of
+    their sum with N independent coefficients of unit variance.
     """
     if spacing == "equal_area":
         return 1 / rings

@@ -17,7 +17,7 @@ from fieldconv.ops.rings import Spacing
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
-ROUNDINGS = 4  # of each feature, in a difference to a neighbour
+ROUNDINGS = 4  # of each feature in a difference to a neighbour
 
 
 class LearnedGradient(nn.Module):
@@ -30,8 +30,8 @@ class LearnedGradient(nn.Module):
         X_o(p) &= P_o(p)^2 \, \Phi_o(p) / |\Phi_o(p)|
 
     The paper writes it for one function ξ; like any convolution, several functions are summed over.
-    X is zero where Φ is: there ξ has no direction. Where Φ is nothing but rounding, as on the axes of a
-    symmetric shape, X is nearly zero.
+    X is zero where Φ is: there ξ has no direction. Where Φ is only rounding, as on the axes of a symmetric
+    shape, X is nearly zero.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class LearnedGradient(nn.Module):
         return magnitude * self._significance(x, length) * direction
 
     def _significance(self, x: Tensor, length: Tensor) -> Tensor:
-        """(n, out_channels) from 0, where |Φ| is no more than rounding makes of nothing, to 1."""
+        """Return (n, out_channels) from 0, where |Φ| is only rounding, to 1."""
         with torch.no_grad():
             noise = ROUNDINGS * torch.finfo(x.dtype).eps * (x.abs() @ self.direction.abs().sum(0))
             part = length / noise.clamp(min=torch.finfo(x.dtype).tiny)

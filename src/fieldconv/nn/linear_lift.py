@@ -22,8 +22,8 @@ class LinearLift(nn.Module):
         X_o(p) = \sum_{k,n} W_{nko} \sum_q w_q (\xi_k(q) - \xi_k(p)) \, \psi_n(r_{pq}) \, e^{i\theta_{pq}},
         \qquad W \in \mathbb{C}^{N \times K \times O}
 
-    A linear layer cannot turn scalars into tangent vectors by itself: it has no direction to give them that
-    would not depend on the frame. Differences to the neighbours have one, so the layer acts on these.
+    A linear layer alone cannot make tangent vectors of scalars: their direction would depend on the frame.
+    Differences to the neighbours have a direction, so the layer acts on these.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Layers at each sample, one after the other."""
+"""A sequence of layers at each sample."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 from fieldconv.ops.relu_linear import relu_linear
 
-WIDE = 64  # outputs from which on passing over zeros is worth it
+MIN_OUTPUTS = 64  # from which on it pays to skip zeros
 
 
 class Perceptron(nn.Sequential):
-    """A sequence of layers, as `torch.nn.Sequential`, that passes over zeros while it learns.
+    """A sequence of layers, as `torch.nn.Sequential`, that skips zeros in training.
 
     A ReLU and dropout leave about a quarter of the numbers, so where a wide linear layer follows the two,
     only these are multiplied, forwards and backwards. Weights, random numbers and results are those of
@@ -33,7 +33,7 @@ class Perceptron(nn.Sequential):
         layers: list[nn.Module] = list(self)
         while layers:
             match layers:
-                case [nn.ReLU(), nn.Dropout() as dropout, nn.Linear() as linear, *rest] if _worth_it(
+                case [nn.ReLU(), nn.Dropout() as dropout, nn.Linear() as linear, *rest] if _skips_zeros(
                     dropout, linear
                 ):
                     keep = torch.empty_like(x).bernoulli_(1 - dropout.p).div_(1 - dropout.p)
@@ -44,12 +44,12 @@ class Perceptron(nn.Sequential):
         return x
 
 
-def _worth_it(dropout: nn.Dropout, linear: nn.Linear) -> bool:
-    """Whether to pass over the zeros before a linear layer."""
+def _skips_zeros(dropout: nn.Dropout, linear: nn.Linear) -> bool:
+    """Return whether to skip the zeros before a linear layer."""
     return (
         dropout.training
         and 0 < dropout.p < 1
         and linear.bias is not None
-        and linear.out_features >= WIDE
+        and linear.out_features >= MIN_OUTPUTS
         and not torch.is_autocast_enabled(linear.weight.device.type)
     )

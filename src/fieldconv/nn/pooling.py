@@ -1,4 +1,4 @@
-"""From samples to shapes."""
+"""Means over the samples of each shape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def shape_of_samples(surface: Surface) -> tuple[Tensor, int]:
-    """Return (n,) the shape that each sample is on, and how many shapes there are (one if no batch)."""
+    """Return the shape of each sample, (n,), and the number of shapes, which is one without a batch."""
     batch: Tensor | None = getattr(surface, "batch", None)
     if batch is None:
         return torch.zeros(len(surface.area), dtype=torch.int64, device=surface.area.device), 1
@@ -20,7 +20,7 @@ def shape_of_samples(surface: Surface) -> tuple[Tensor, int]:
 
 
 def mean_per_shape(values: Tensor, weight: Tensor, surface: Surface) -> Tensor:
-    """Return (shapes, …) the weighted mean of ``values`` (n, …) over each shape; 0 where weights are 0."""
+    """Return the weighted mean of ``values`` (n, …) over each shape, (shapes, …); 0 where weights are 0."""
     shape, count = shape_of_samples(surface)
     weight = weight.to(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
     total = values.new_zeros(count, *values.shape[1:]).index_add(0, shape, weight * values)

@@ -1,4 +1,4 @@
-"""From real features to outputs."""
+"""Outputs of real features."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ScalarHead(nn.Module):
         init_perceptron(self.layers)
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """Outputs of the features ``x`` on ``surface``."""
+        """Return the outputs of features ``x`` on ``surface``."""
         if self.per_shape:
             x = mean_per_shape(x, torch.ones_like(x[:, 0]), surface)
         return self.layers(x)  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ class TangentLinear(nn.Module):
 
     .. math:: Y_o(p) = \sum_c X_c(p) \, W_{co}, \qquad W \in \mathbb{C}^{C \times O}
 
-    There is no bias: a constant has no direction that all tangent frames would agree on.
+    There is no bias: the direction of a constant would depend on the frame.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The hot loops, each behind one function: portable torch, and compiled kernels for the CPU."""
+"""Operations on discs, each in portable torch and as compiled kernels for the CPU."""
 
 from fieldconv.ops.aggregate import disc_sums, field_aggregate, gradient_aggregate
 from fieldconv.ops.direction import unit

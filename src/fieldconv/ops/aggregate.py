@@ -45,7 +45,7 @@ def disc_sums(
     scalars: bool = False,
     backend: Backend = "auto",
 ) -> Tensor:
-    """Return the sums over every disc, one per order and ring, of features carried to its centre.
+    """Return the sums over every disc, one per order and ring, of features transported to its centre.
 
     A[p,k,n,c] = Σ_{q in the disc of p} w_q e^{iφ_pq} e^{imθ_qp} ψ_n(r_qp) y[k,q,c],  m = first_order + k.
 
@@ -71,7 +71,7 @@ def disc_sums(
 
     Examples
     --------
-    A pair of vertices that receive from each other, unturned, with weight 1.
+    Two vertices receive from each other, with weight 1 and without rotation.
 
     >>> from types import SimpleNamespace
     >>> pair = SimpleNamespace(edge_index=torch.tensor([[0, 1], [1, 0]]), log=torch.tensor([1j, 1j]),
@@ -121,7 +121,7 @@ def field_aggregate(
 
     Examples
     --------
-    One vertex that is its own only neighbour, with weight 1: its vector arrives unturned, at m = 0.
+    One vertex is its own only neighbour, with weight 1: its vector arrives as it is, at m = 0.
 
     >>> from types import SimpleNamespace
     >>> one = torch.ones(1)
@@ -146,7 +146,7 @@ def gradient_aggregate(
 
     Φ_n[p,k] = Σ_q w_q (ξ_k(q) − ξ_k(p)) ψ_n(r_pq) e^{iθ_pq},   P_n[p,k] = Σ_q w_q ξ_k(q) ψ_n(r_pq),
 
-    where θ_pq, the direction of q seen from p, is that of −log_q p carried to p.
+    where θ_pq, the direction of q seen from p, is that of −log_q p transported to p.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from torch import Tensor
 
 Backend = Literal["auto", "torch", "compiled"]
-VARIABLE = "FIELDCONV_BACKEND"
+BACKEND_VARIABLE = "FIELDCONV_BACKEND"
 
 
 def check_backend(backend: Backend, x: Tensor) -> None:
@@ -22,15 +22,15 @@ def check_backend(backend: Backend, x: Tensor) -> None:
 
 
 def use_compiled(backend: Backend, x: Tensor) -> bool:
-    """Return whether the compiled kernels are to be used for features ``x``.
+    """Return whether the compiled kernels serve features ``x``.
 
     "auto" means what the environment variable ``FIELDCONV_BACKEND`` says: "torch", "compiled", or "auto"
     (the default), which takes the kernels on the CPU. Raise ValueError if the variable has another value.
     """
     if backend == "auto":
-        variable = os.environ.get(VARIABLE) or "auto"
+        variable = os.environ.get(BACKEND_VARIABLE) or "auto"
         if variable not in get_args(Backend):
-            raise ValueError(f"{VARIABLE} must be auto, torch or compiled, got {variable}.")
+            raise ValueError(f"{BACKEND_VARIABLE} must be auto, torch or compiled, got {variable}.")
         if variable == "auto":
             return x.device.type == "cpu"
         backend = variable  # type: ignore[assignment]

@@ -7,7 +7,7 @@ import functools
 
 @functools.lru_cache
 def disc_cells(radial_samples: int) -> tuple[int, ...]:
-    """Return which cells of the padded square image belong to the disc; the centre, stored last, is one more.
+    """Return the cells of the padded square image that belong to the disc, and last the cell at the centre.
 
     The image has 2R + 2 pixels a side, one more than the disc all round, so every vote finds four pixels.
     """

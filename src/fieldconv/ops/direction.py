@@ -1,4 +1,4 @@
-"""Directions of tangent vectors, safe at zero: nothing here divides by a magnitude that may vanish."""
+"""Directions of tangent vectors, without a division by magnitudes that may vanish."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def echo_votes(
     votes: Votes = "vector",
     backend: Backend = "auto",
 ) -> Tensor:
-    """Return ECHO descriptors: each neighbour q votes where it sees p, in its own frame turned to x[q].
+    """Return ECHO descriptors: each neighbour q votes where it sees p in its own frame, turned to x[q].
 
     The vote of q falls at r/ε · e^{i(θ − φ_q)} in the unit disc, φ_q the direction of x[q]. It is split
     bilinearly over the four pixels around it; a centre cell, a tent half as wide, takes its share first,
@@ -74,7 +74,7 @@ def echo_votes(
     radial_samples : int
         R, samples per radius.
     votes : "vector" or "magnitude"
-        Cast w·(x[q] carried to p), and take magnitudes of the sums; or cast w·|x[q]|.
+        Cast w·(x[q] transported to p), and take magnitudes of the sums; or cast w·|x[q]|.
     backend : "auto", "torch" or "compiled"
         See `field_aggregate`.
 

@@ -1,4 +1,4 @@
-"""A linear layer of what a ReLU and dropout leave."""
+"""A linear layer after a ReLU and dropout."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def relu_linear(
 ) -> Tensor:
     """Return (ReLU(x) ⊙ keep) Wᵀ + b, a linear layer after a ReLU and dropout.
 
-    Most of what is multiplied is zero: half of it by the ReLU, and half of the rest by dropout. The compiled
-    kernels pass the zeros over, forwards and backwards; portable torch multiplies them. A weight that is not
-    finite therefore makes nothing of a zero in the kernels, and nan in portable torch.
+    The ReLU makes half of the numbers zero, and dropout half of the others. The compiled kernels skip zeros,
+    forwards and backwards; portable torch multiplies them. So zero times a weight that is not finite is zero
+    in the kernels and NaN in portable torch.
 
     Parameters
     ----------
     x : real Tensor, shape (n, K)
     keep : real Tensor, shape (n, K)
-        0 where dropout drops a number, else what it multiplies it by. Has no gradient.
+        0 where dropout drops a number, else the factor of dropout. Has no gradient.
     weight : real Tensor, shape (O, K)
     bias : real Tensor, shape (O,)
     backend : "auto", "torch" or "compiled"

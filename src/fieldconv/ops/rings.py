@@ -14,8 +14,8 @@ def ring_radii(rings: int, spacing: Spacing = "linear") -> Tensor:
     """Return the radii of the N filter rings, as fractions of the support radius ε.
 
     ``"linear"``, the paper's, puts ring i at i/N; ``"equal_area"`` at √(i/N), so that the bands between
-    rings have equal areas. In both, i = 1 … N: the last ring lies on the rim and none is spent on the
-    centre, where nothing but the vertex itself is; inside the first ring a filter is constant.
+    rings have equal areas. In both, i = 1 … N: the last ring lies on the rim, and none at the centre,
+    where only the vertex itself is. Inside the first ring a filter is constant.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def ring_radii(rings: int, spacing: Spacing = "linear") -> Tensor:
 
 
 def ring_weights(distance: Tensor, rings: int, spacing: Spacing = "linear") -> tuple[Tensor, Tensor]:
-    """Return which ring lies below each distance, and how far on to the next one it is.
+    """Return the ring below each distance, and how far it is from there to the next one.
 
     ψ is 1 − τ on ring ``lower`` and τ on ring ``lower + 1``: at most two weights differ from zero and they
     sum to one. Distances below the first or above the last ring take that ring alone.

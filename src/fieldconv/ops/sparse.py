@@ -1,4 +1,4 @@
-"""Products with constant sparse matrices, such as Laplacians and gradients, given as lists of edges."""
+"""Products with constant sparse matrices, such as Laplacians and gradients, from lists of edges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SparseMatrix:
     size : int or (int, int)
         Number of rows and of columns.
     symmetric : bool
-        Whether M is its own transpose, which then needs not be worked out for the gradient.
+        Whether M is its own transpose, which then serves for the gradient.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class _Product(torch.autograd.Function):
 
 
 def _rows(row: Tensor, column: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
-    """The matrix in compressed rows."""
+    """Return the matrix in compressed rows."""
     if len(row) > 1 and not bool((row.diff() >= 0).all()):
         order = torch.argsort(row, stable=True)
         row, column, values = row[order], column[order], values[order]

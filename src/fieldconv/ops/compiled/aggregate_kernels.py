@@ -2,12 +2,11 @@
 
 Edges are sorted by receiver and by band (a pair of neighbouring rings), so that the two sums of a band, one
 of all its terms and one of the outer ring's share of them, stay in registers while its edges pass. The
-adjoint walks the same list and adds into the senders; there each thread owns some orders and channels, as in
-the forward pass it owns some receivers. Every sum is thus made by one thread in one order, whatever the
-number of threads.
+adjoint walks the same list and adds into the senders. A thread owns some receivers in the forward pass, and
+some orders and channels in the adjoint. So one thread makes each sum, in one order, whatever their number.
 
-The senders' features lie in tiles: one line of numbers of every vertex, vertices in the order of the sorted
-edges. The lines of neighbours are then close to each other in memory, however the vertices are numbered.
+The senders' features lie in tiles: one line of numbers of every vertex, in the order of the sorted edges.
+Lines of neighbours are then close in memory, however the vertices are numbered.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from fieldconv.ops.compiled.sorted_edges import Edges, sorted_edges
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.rings import Spacing
 
-BLOCK = 32  # receivers whose factors are at hand, in the second-level cache
+BLOCK = 32  # receivers at a time, whose factors fit in the second-level cache
 
 
 @kernel
@@ -69,7 +68,7 @@ def to_tiles(first: int, last: int, receiver: Ints, y: Floats, tiles: Floats) ->
 
 @kernel
 def from_tiles(first: int, last: int, receiver: Ints, tiles: Floats, y: Floats) -> None:
-    """Do the opposite of `to_tiles`."""
+    """Copy the other way."""
     orders, columns, count, lanes = tiles.shape
     flat, out = tiles.ravel(), y.ravel()
     for k in range(orders):

@@ -1,20 +1,19 @@
-"""The field convolution on the CPU, a few hundred senders at a time: what is large stays in the cache.
+"""The field convolution on the CPU, a few hundred senders at a time, so that large arrays stay in the cache.
 
 With the features Y_m of a sender mixed by the filters, G_m[q,n,o] = Σ_c Y_m[q,c] F[m,n,c,o], its edges need
 
     Σ_m e^{imθ} G_m = G_0 + Σ_{m>0} cos mθ (G_m + G_−m) + sin mθ i(G_m − G_−m),
 
 which is a sum of lines times real numbers: one multiplication and addition for each, and a single complex
-product for the transport, whatever the number of frequencies. G is made for a block of senders, is spread to
-their receivers while it is in the cache, and is gone. The backward pass is the same backwards: the gradients
-of the receivers are collected at a block of senders, which gives the gradient by G, hence those by features
-and filters. So nothing with a number for each point, frequency, ring and channel is ever made or kept.
+product for the transport, whatever the number of frequencies. G is computed for a block of senders, spread to
+their receivers while it is in the cache, and dropped. The backward pass collects the gradients of the
+receivers at a block of senders, which gives the gradient by G, hence those by features and filters. So no
+array has a number for each point, frequency, ring and channel.
 
 Y_1 = |x| is real, which saves half of its products.
 
-In the forward pass a thread owns some channels of all receivers, in the backward pass some senders, of which
-it sums the gradients by the filters; these therefore depend on the number of threads to rounding, and with
-the same number they are the same.
+In the forward pass a thread owns some channels of all receivers, in the backward pass some senders, for which
+it sums the gradients by the filters. With another number of threads these gradients differ by rounding.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ from fieldconv.ops.compiled.sorted_edges import Edges, outgoing_edges
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.rings import Spacing
 
-BLOCK = 16  # senders whose factors are at hand
-MIXED_BYTES = 2**20  # of G at a time, in the second-level cache
+BLOCK = 16  # senders at a time whose factors are computed
+MAX_BYTES = 2**20  # of G at a time, in the second-level cache
 
 
 @kernel
@@ -80,7 +79,7 @@ def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Edg
 def _spread(
     start: int, stop: int, each: Count, rings: int, edges: Edges, mixed: Floats, tiles: Floats
 ) -> None:
-    """Add to the receivers what the senders start … stop have for them.
+    """Add to the receivers the sums of the senders start … stop.
 
     ``mixed`` (orders, rows, floats) is G of these senders, ``each`` a tuple as long as twice the orders.
     """
@@ -138,7 +137,7 @@ def _spread(
 def _collect(
     start: int, stop: int, each: Count, rings: int, edges: Edges, tiles: Floats, mixed: Floats
 ) -> None:
-    """Do the adjoint of `_spread`: write what the receivers of the senders start … stop have for them."""
+    """Do the adjoint of `_spread`: write the gradients of the senders start … stop by G."""
     columns, count, lanes = tiles.shape
     width = columns * lanes
     orders, rows, _ = mixed.shape
@@ -203,7 +202,7 @@ def _forward(
     filters: tuple[Floats, ...],
     tiles: Floats,
 ) -> None:
-    """Add to ``tiles`` what all senders have for them.
+    """Add the sums of all senders to ``tiles``.
 
     Of each order there are features (n, K) and filters (K, floats).
     """
@@ -243,14 +242,14 @@ def _backward(
         for k in range(len(features)):
             own, back, here = features[k], transposed[k], k * rows * width
             depth, padded = own.shape[1], back.shape[1]
-            some = np.empty((stop - start, padded), tiles.dtype)
+            by_rows = np.empty((stop - start, padded), tiles.dtype)
             multiply(
                 tile, line, False, stop - start, width, padded, flat, here, width, 1,
-                back.ravel(), 0, padded, some.ravel(), 0, padded,
+                back.ravel(), 0, padded, by_rows.ravel(), 0, padded,
             )  # fmt: skip
             for row in range(stop - start):
                 for column in range(depth):
-                    by_features[k][start + row, column] = some[row, column]
+                    by_features[k][start + row, column] = by_rows[row, column]
             multiply(
                 tile, line, True, depth, stop - start, width, own.ravel(), start * depth, 1, depth,
                 flat, here, width, by_filters[k].ravel(), 0, width,
@@ -258,22 +257,16 @@ def _backward(
 
 
 def _arrays(tensors: Sequence[Tensor]) -> tuple[Floats, ...]:
-    """Return what kernels read or write; a copy of what is not contiguous would lose what they write."""
+    """Return arrays for the kernels, which must be contiguous: a copy would lose what kernels write."""
     assert all(tensor.is_contiguous() for tensor in tensors)
     return tuple(tensor.numpy() for tensor in tensors)
 
 
 class _Convolution:
-    """What forward and backward pass share."""
+    """The inputs of both passes as the kernels read them."""
 
     def __init__(
-        self,
-        x: Tensor,
-        real: Tensor,
-        imaginary: Tensor,
-        geometry: Geometry,
-        spacing: Spacing,
-        mixed_bytes: int,
+        self, x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing, max_bytes: int
     ) -> None:
         orders, rings, channels, out_channels = real.shape
         self.count, self.out_channels, self.rings = len(x), out_channels, rings
@@ -302,7 +295,7 @@ class _Convolution:
             self.filters[one] = matrices[one, :, 0].reshape(channels, rings * self.width)
 
         row_bytes = orders * rings * self.width * x.real.element_size()
-        self.rows = min(max(mixed_bytes // row_bytes, BLOCK), max(self.count, 1))
+        self.rows = min(max(max_bytes // row_bytes, BLOCK), max(self.count, 1))
 
     def forward(self) -> Tensor:
         tiles = np.zeros((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
@@ -365,10 +358,10 @@ def convolve(
     imaginary: Tensor,
     geometry: Geometry,
     spacing: Spacing,
-    mixed_bytes: int = MIXED_BYTES,
+    max_bytes: int = MAX_BYTES,
 ) -> Tensor:
     """Return `field_convolve` of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
-    return _Convolution(x, real, imaginary, geometry, spacing, mixed_bytes).forward()
+    return _Convolution(x, real, imaginary, geometry, spacing, max_bytes).forward()
 
 
 def convolve_backward(
@@ -378,7 +371,7 @@ def convolve_backward(
     gradient: Tensor,
     geometry: Geometry,
     spacing: Spacing,
-    mixed_bytes: int = MIXED_BYTES,
+    max_bytes: int = MAX_BYTES,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
-    return _Convolution(x, real, imaginary, geometry, spacing, mixed_bytes).backward(gradient)
+    return _Convolution(x, real, imaginary, geometry, spacing, max_bytes).backward(gradient)

@@ -1,4 +1,4 @@
-"""Directions of interleaved complex numbers, as the kernels see them."""
+"""Directions of interleaved complex numbers."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from fieldconv.ops.geometry import Geometry
 if TYPE_CHECKING:
     from llvmlite.ir import Value
 
-SUMS = 8  # blocks of receivers with their own sums
+GRADIENT_BLOCKS = 8  # of receivers, each with its own sums
 
 
 class Cast(NamedTuple):
@@ -48,7 +48,7 @@ class Cast(NamedTuple):
 
     edges: Edges  # with w for w e^{iφ}, unless votes are vectors
     features: Floats  # (n, 4, D padded) of senders in order: real and imaginary part of value and direction
-    kept: Ints  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
+    cell_start: Ints  # (H,) where each cell of the disc begins in an image of interleaved complex numbers
     image: Floats  # (n, 2 D H) sums of vector votes, interleaved; empty if votes are no vectors
     radial_samples: int
     tiny: float  # see `min_part`
@@ -65,10 +65,10 @@ def _between(place: Value, end: float) -> tuple[Value, Value]:
 @kernel
 def _vote(first: int, last: int, cast: Cast, magnitudes: Floats) -> None:
     """Fill images and magnitudes of the receivers first … last; only the latter if votes are no vectors."""
-    edges, features, kept, image, radial_samples, tiny = cast
+    edges, features, cell_start, image, radial_samples, tiny = cast
     factor, direction, distance = edges.transport, edges.direction, edges.distance
     number = features.dtype.type
-    cells, width = len(kept), features.shape[2]
+    cells, width = len(cell_start), features.shape[2]
     channels = magnitudes.shape[1] // cells
     lanes = BYTES // features.itemsize
     side = 2 * radial_samples + 2
@@ -80,21 +80,22 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Floats) -> None:
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     sides = np.empty(4 * width, values.dtype)
     vector, spare = len(image) > 0, np.empty(2 * channels * cells, values.dtype)
-    for turn in range(first, last):
-        p = edges.point[turn]
+    for rank in range(first, last):
+        p = edges.point[rank]
         votes[:] = 0
         centre[:] = 0
-        for e in range(edges.offsets[turn], edges.offsets[turn + 1]):
-            far = pixels * distance[e]
-            real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
-            near = far * far < half  # else the centre's tent is out of reach
+        for e in range(edges.offsets[rank], edges.offsets[rank + 1]):
+            reach = pixels * distance[e]
+            real, imag = factor[0, e], factor[1, e]
+            east, north = reach * direction[0, e], reach * direction[1, e]
+            near_centre = reach * reach < half  # else the centre's tent is out of reach
             start = 4 * width * edges.neighbour[e]
             for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
                 a, b = real * a - imag * b, imag * a + real * b
                 x, y = east * u + north * v, north * u - east * v
-                if near:
+                if near_centre:
                     wide, high = one - two * magnitude(x), one - two * magnitude(y)
                     share = where_positive(wide, wide, none) * where_positive(high, high, none)
                     store(centre, d, load(centre, d) + share * a)
@@ -115,8 +116,8 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Floats) -> None:
         here, out = image[p] if vector else spare, magnitudes[p]
         for d in range(channels):
             at_last = 2 * (d * cells + cells - 1)
-            for h in range(0, cells - 1, 2):  # kept pixels come in pairs of neighbours
-                store(here, 2 * (d * cells + h), load_four(votes, d * size + load_scalar(kept, h)))
+            for h in range(0, cells - 1, 2):  # pixels in the disc come in pairs of neighbours
+                store(here, 2 * (d * cells + h), load_four(votes, d * size + load_scalar(cell_start, h)))
             here[at_last], here[at_last + 1] = centre[d], centre[width + d]
         if vector:
             _lengths(here, tiny, out)
@@ -140,16 +141,16 @@ def _lengths(x: Floats, tiny: float, result: Floats) -> None:
 
 @kernel
 def _vote_backward(first: int, last: int, cast: Cast, gradient: Floats, result: Floats) -> None:
-    """Add what the receivers first … last say to all senders, along the direction of each and across it.
+    """Add the gradients of all senders by the receivers first … last, along their directions and across.
 
     A vote is |x| v with v = factor · value (here values of length 1), and turning x by dβ turns its place
     s by −dβ. So with g the gradient of the picture at s, d|x| sees Re(ḡv), and |x| dβ sees −Im(ḡv), if the
     vote turns with x, and the change of Re(ḡv) as s turns.
     """
-    edges, features, kept, image, radial_samples, tiny = cast
+    edges, features, cell_start, image, radial_samples, tiny = cast
     factor, direction, distance = edges.transport, edges.direction, edges.distance
     number = features.dtype.type
-    cells, width = len(kept), features.shape[2]
+    cells, width = len(cell_start), features.shape[2]
     channels = gradient.shape[1] // cells
     lanes = BYTES // features.itemsize
     side = 2 * radial_samples + 2
@@ -161,26 +162,27 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Floats, result: 
     pictures, centre = np.zeros(channels * size, values.dtype), np.zeros(2 * width, values.dtype)
     at, lower = np.empty(width, values.dtype), np.empty(width, values.dtype)
     further = np.empty(width, values.dtype)
-    found, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
+    at_place, slope = np.zeros(4 * width, values.dtype), np.zeros(4 * width, values.dtype)
     across = np.empty(2 * channels * cells, values.dtype)
     # Votes that are not vectors count as vectors that all point the same way.
     u_real, u_imag = np.ones(channels * cells, values.dtype), np.zeros(channels * cells, values.dtype)
-    for turn in range(first, last):
-        p = edges.point[turn]
+    for rank in range(first, last):
+        p = edges.point[rank]
         if len(image) > 0:
             directions(image[p], tiny, u_real, u_imag)
-        coming = gradient[p]
+        incoming = gradient[p]
         for i in range(channels * cells):
-            across[2 * i], across[2 * i + 1] = coming[i] * u_real[i], coming[i] * u_imag[i]
+            across[2 * i], across[2 * i + 1] = incoming[i] * u_real[i], incoming[i] * u_imag[i]
         for d in range(channels):
             at_last = 2 * (d * cells + cells - 1)
             for h in range(0, cells - 1, 2):
-                store(pictures, d * size + load_scalar(kept, h), load_four(across, 2 * (d * cells + h)))
+                store(pictures, d * size + load_scalar(cell_start, h), load_four(across, 2 * (d * cells + h)))
             centre[d], centre[width + d] = across[at_last], across[at_last + 1]
-        for e in range(edges.offsets[turn], edges.offsets[turn + 1]):
-            far = pixels * distance[e]
-            real, imag, east, north = factor[0, e], factor[1, e], far * direction[0, e], far * direction[1, e]
-            near = far * far < half  # else the centre's tent is out of reach
+        for e in range(edges.offsets[rank], edges.offsets[rank + 1]):
+            reach = pixels * distance[e]
+            real, imag = factor[0, e], factor[1, e]
+            east, north = reach * direction[0, e], reach * direction[1, e]
+            near_centre = reach * reach < half  # else the centre's tent is out of reach
             start = 4 * width * edges.neighbour[e]
             for d in range(0, width, lanes):
                 u, v = load(values, start + 2 * width + d), load(values, start + 3 * width + d)
@@ -192,7 +194,7 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Floats, result: 
             for d in range(channels):
                 upper = load_four(pictures, d * size + int(load_scalar(at, d)))
                 rise = load_four(pictures, d * size + int(load_scalar(at, d)) + 2 * side) - upper
-                store(found, 4 * d, upper + load_scalar(lower, d) * rise)
+                store(at_place, 4 * d, upper + load_scalar(lower, d) * rise)
                 store(slope, 4 * d, rise)
             for d in range(0, width, lanes):
                 a, b = load(values, start + d), load(values, start + width + d)
@@ -200,14 +202,14 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Floats, result: 
                 a, b = real * a - imag * b, imag * a + real * b
                 x, y = east * u + north * v, north * u - east * v
                 right = load(further, d)
-                left_re, left_im, right_re, right_im = load_quads(found, 4 * d)
+                left_re, left_im, right_re, right_im = load_quads(at_place, 4 * d)
                 left_re_by_y, left_im_by_y, right_re_by_y, right_im_by_y = load_quads(slope, 4 * d)
                 re_by_x, im_by_x = right_re - left_re, right_im - left_im
                 re_by_y = left_re_by_y + right * (right_re_by_y - left_re_by_y)
                 im_by_y = left_im_by_y + right * (right_im_by_y - left_im_by_y)
                 re, im = left_re + right * re_by_x, left_im + right * im_by_x
                 by_x, by_y = a * re_by_x + b * im_by_x, a * re_by_y + b * im_by_y
-                if near:
+                if near_centre:
                     wide, high = one - two * magnitude(x), one - two * magnitude(y)
                     wide, high = where_positive(wide, wide, none), where_positive(high, high, none)
                     share = wide * high
@@ -276,16 +278,16 @@ def vote_backward(
 ) -> Tensor:
     """Return the gradient with respect to x."""
     cast = cast_of(x, geometry, image, radial_samples, vector, sized=False)
-    coming = _rows(gradient.contiguous().numpy())
-    blocks = cast.edges.blocks(SUMS)
+    incoming = _rows(gradient.contiguous().numpy())
+    blocks = cast.edges.blocks(GRADIENT_BLOCKS)
     results = np.zeros((len(blocks), len(x), 2, cast.features.shape[2]), cast.features.dtype)
     run_blocks(
-        lambda first, last, result: _vote_backward(first, last, cast, coming, result),
+        lambda first, last, result: _vote_backward(first, last, cast, incoming, result),
         [(*block, result) for block, result in zip(blocks, results, strict=True)],
     )
     channels = x.shape[1]
     result = results.sum(axis=0)
     along, about = torch.from_numpy(result[:, :, :channels]).unbind(1)
     real, imag = torch.from_numpy(cast.features[:, 2:, :channels]).unbind(1)
-    found = torch.complex(real * along - imag * about, imag * along + real * about)
-    return torch.empty_like(found).index_copy_(0, torch.from_numpy(cast.edges.point).long(), found)
+    by_x = torch.complex(real * along - imag * about, imag * along + real * about)
+    return torch.empty_like(by_x).index_copy_(0, torch.from_numpy(cast.edges.point).long(), by_x)

@@ -1,4 +1,4 @@
-"""`lift` and its derivative, each in one pass over the features."""
+"""`lift` and its derivative on the CPU, each in one pass over the features."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from torch import Tensor
 from fieldconv._compiled import Floats, blocks, copy_into, kernel, run_blocks
 from fieldconv.ops.compiled.direction_kernels import directions, floats, min_part
 
-CHUNK = 1024  # features whose directions are kept at hand, in the first-level cache
+CHUNK = 1024  # features at a time, whose directions fit in the first-level cache
 
 
 @kernel
-def _turn(source: Floats, a: Floats, b: Floats, side: float, out: Floats) -> None:
+def _rotate(source: Floats, a: Floats, b: Floats, side: float, out: Floats) -> None:
     """Write interleaved complex numbers times a ± ib."""
     for i in range(len(a)):
         real, imag, sin = source[2 * i], source[2 * i + 1], side * b[i]
@@ -41,14 +41,14 @@ def _lift(first: int, last: int, tiny: float, x: Floats, y: Floats, length: Floa
             for side, step in ((-one, size), (one, -size)):  # on to m, and on to −m
                 at, before = centre + m * step, centre + (m - 1) * step
                 source = flat[before + 2 * start : before + 2 * stop]
-                _turn(source, a, b, side, flat[at + 2 * start : at + 2 * stop])
+                _rotate(source, a, b, side, flat[at + 2 * start : at + 2 * stop])
         for i in range(start, min(stop, len(length))):
             length[i] = flat[centre + size + 2 * i]
 
 
 @kernel
-def _add_turned(power: int, a: Floats, b: Floats, gradient: Floats, along: Floats, across: Floats) -> None:
-    """Add what the gradient of |x| u^k, k = power, says of x along u and across it; a + ib is u^k."""
+def _add_rotated(power: int, a: Floats, b: Floats, gradient: Floats, along: Floats, across: Floats) -> None:
+    """Add the gradient of |x| u^k, k = power, by x along u and across it; a + ib is u^k."""
     factor = a.dtype.type(power)
     for i in range(len(gradient) // 2):
         c, d = gradient[2 * i], gradient[2 * i + 1]
@@ -71,7 +71,7 @@ def _lift_backward(
 ) -> None:
     """Y_m = |x| u^k with k = 1 − m, so dY_m = u^k (α + ikβ) where α + iβ = ū dx: nothing to divide by.
 
-    ``by_length`` has the gradient by Y_1 = |x|, which that in ``gradient`` is then not read for, or is empty.
+    ``by_length`` has the gradient by Y_1 = |x|, which replaces that in ``gradient``, or is empty.
     """
     band_limit = len(gradient) // 2
     one = x.dtype.type(1)
@@ -96,7 +96,7 @@ def _lift_backward(
             for step in range(1, band_limit + 1):
                 m = step if side > 0 else -step
                 if m != 1 or len(by_length) == 0:
-                    _add_turned(1 - m, a, b, gradient[band_limit + m, 2 * start : 2 * stop], along, across)
+                    _add_rotated(1 - m, a, b, gradient[band_limit + m, 2 * start : 2 * stop], along, across)
                 _multiply(a, b, real, imag, -side)
         straight, out = gradient[band_limit, 2 * start : 2 * stop], result[2 * start : 2 * stop]
         for i in range(count):
@@ -105,10 +105,7 @@ def _lift_backward(
 
 
 def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
-    """Return Y_m = x ū^m for m = −B … B: (n, C) to (2B+1, n, C).
-
-    Write |x| into ``length``, (n, C), if there is one.
-    """
+    """Return Y_m = x ū^m for m = −B … B, (2B+1, n, C), and write |x| into ``length``, (n, C), if given."""
     y = torch.empty(2 * band_limit + 1, *x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(y).reshape(2 * band_limit + 1, -1)
     lengths = source[:0] if length is None else length.numpy().reshape(-1)
@@ -120,10 +117,7 @@ def lift(x: Tensor, band_limit: int, length: Tensor | None = None) -> Tensor:
 
 
 def lift_backward(x: Tensor, gradient: Tensor, band_limit: int, by_length: Tensor | None = None) -> Tensor:
-    """Return the gradient with respect to x, from that with respect to `lift` of x.
-
-    With a gradient by |x|, (n, C), that by Y_1 is not read.
-    """
+    """Return the gradient by x from that by `lift` of x; one by |x|, (n, C), replaces that by Y_1."""
     result = torch.empty(x.shape, dtype=x.dtype)
     source, out = floats(x).reshape(-1), floats(result).reshape(-1)
     incoming = floats(gradient).reshape(2 * band_limit + 1, -1)

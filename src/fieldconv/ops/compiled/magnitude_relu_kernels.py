@@ -1,4 +1,4 @@
-"""`magnitude_relu` and its derivative, each in one pass over the features."""
+"""`magnitude_relu` and its derivative on the CPU, each in one pass over the features."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _relu(first: int, last: int, short: float, x: Floats, offset: Floats, result
         _polar(x[row], short, length, real, imag)
         for c in range(len(offset)):
             size = length[c] + offset[c]
-            size = zero if size <= zero else size  # what is not a number stays so
+            size = zero if size <= zero else size  # NaN stays NaN
             out[2 * c], out[2 * c + 1] = size * real[c], size * imag[c]
 
 
@@ -97,7 +97,7 @@ def relu_backward(x: Tensor, offset: Tensor, gradient: Tensor) -> tuple[Tensor, 
     incoming = _rows(gradient)
     offsets, short = offset.contiguous().numpy(), source.dtype.type(min_length(x))
     parts = _blocks(x)
-    sums = np.zeros((len(parts), len(offset)), source.dtype)  # of each block its own, for any thread
+    sums = np.zeros((len(parts), len(offset)), source.dtype)  # a row for each block: threads change nothing
     run_blocks(
         lambda first, last, own: _relu_backward(first, last, short, source, offsets, incoming, out, own),
         [(*block, own) for block, own in zip(parts, sums, strict=True)],

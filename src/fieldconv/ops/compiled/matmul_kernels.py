@@ -1,4 +1,4 @@
-"""Products of small matrices inside kernels: a call of torch for each would take as long as the product."""
+"""Products of small matrices inside kernels, where calling torch would take as long as the product."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fieldconv.ops.compiled.simd import (
     zeros,
 )
 
-ROWS = 4  # whose sums are in registers
+ROWS = 4  # at a time, whose sums stay in registers
 
 
 def _lines() -> int:
     """Return how many lines of each of `ROWS` rows the processor's registers hold as running sums."""
-    chosen = numba.config.CPU_FEATURES  # NUMBA_CPU_FEATURES, if somebody compiles for another processor
+    chosen = numba.config.CPU_FEATURES  # NUMBA_CPU_FEATURES, to compile for another processor
     if chosen is not None:
         return 4 if "+avx512f" in chosen else 1
     try:
@@ -79,7 +79,7 @@ def multiply(
     a: Floats, a_at: int, a_row: int, a_column: int, b: Floats, b_at: int, b_row: int,
     out: Floats, out_at: int, out_row: int,
 ) -> None:  # fmt: skip
-    """Write out[i, j] = Σ_k a[i, k] b[k, j], or add it to what is there.
+    """Write out[i, j] = Σ_k a[i, k] b[k, j], or add it to them.
 
     All are flat arrays: a[i, k] is at a_at + i a_row + k a_column, b[k, j] at b_at + k b_row + j, and
     out[i, j] at out_at + i out_row + j. The width must be a multiple of a line. ``tile`` and ``line`` are

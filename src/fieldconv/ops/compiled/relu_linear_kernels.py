@@ -1,7 +1,7 @@
-"""Products with a matrix that is mostly zero on the CPU: what a ReLU and dropout leave, times weights.
+"""Products of weights with a matrix that is mostly zero after a ReLU and dropout, on the CPU.
 
-About a quarter of the numbers are left, and those alone are multiplied. Weights lie in panels of a few lines,
-each of which stays in the cache while many rows pass; the sums of a row and panel stay in registers.
+Only the quarter of the numbers that is not zero is multiplied. Weights lie in panels of a few lines; a panel
+stays in the cache while many rows pass, and the sums of a row and panel stay in registers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from fieldconv.ops.compiled.simd import (
     zero,
 )
 
-EACH = (0, 0, 0, 0)  # a panel has as many lines
-ROWS = 256  # that a panel of weights passes before the next one
-SUMMED_ROWS = 64  # whose gradients are summed for the weights of a panel before they are written
+EACH = (0, 0, 0, 0)  # as many items as a panel has lines
+ROWS = 256  # multiplied by one panel of weights before the next
+SUMMED_ROWS = 64  # whose gradients are summed in registers before they are added to those of a panel
 
 
 class NonZeros(NamedTuple):
@@ -41,7 +41,7 @@ class NonZeros(NamedTuple):
 
 
 class Panels(NamedTuple):
-    """A matrix (n, width) seen panel by panel; what is left of the last panel is filled with zeros."""
+    """A matrix (n, width) in panels; the last one is filled up with zeros."""
 
     matrix: Floats
     last: Floats  # (n, columns) if the last panel is not whole, else empty
@@ -51,7 +51,7 @@ class Panels(NamedTuple):
 
 @kernel
 def _find(x: Floats, keep: Floats, first: Ints, column: Ints, value: Floats) -> None:
-    """Write the numbers of ReLU(x) ⊙ keep that are not zero; what is not a number is one of them."""
+    """Write the numbers of ReLU(x) ⊙ keep that are not zero, NaN among them."""
     nothing, found = x.dtype.type(0), 0
     for p in range(x.shape[0]):
         for k in range(x.shape[1]):

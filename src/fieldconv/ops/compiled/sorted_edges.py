@@ -1,4 +1,4 @@
-"""A surface's edges in the order in which the kernels read them, sorted once and shared by all layers."""
+"""Edges of a surface in the order in which the kernels read them, sorted once for all layers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Entries(NamedTuple):
     column: Tensor  # (M,) int32
     first: Tensor  # (rows + 1,) int32: where each row begins
     edge: Tensor  # (M,) int32: which edge the entry belongs to
-    share: Tensor  # (M,) what it takes of the edge's value: w ψ
+    share: Tensor  # (M,) its share of the edge's value: w ψ
 
     def times(self, values: Tensor, y: Tensor) -> Tensor:
         """Return the product of the matrix for values of the edges, (E,) complex, with y, (columns, C)."""

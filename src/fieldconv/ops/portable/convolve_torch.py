@@ -1,6 +1,6 @@
 """The field convolution order by order, and its derivative: the sums of one order, times its filters.
 
-The sums of all orders are never there together, and the backward pass works them out again.
+No tensor holds the sums of all orders, and the backward pass computes them again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fieldconv.ops.rings import Spacing
 
 
 def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing) -> Tensor:
-    """Return the field convolution of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
+    """Return `field_convolve` of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
     orders, rings, _, outputs = real.shape
     y = plain.lift(x, orders // 2)
     result = x.new_zeros(len(x), outputs)
@@ -33,7 +33,7 @@ def convolve_backward(
     """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
     orders, rings, channels, outputs = real.shape
     gradient = gradient.resolve_conj()
-    by_y = plain.lift(x, orders // 2)  # holds y; each order is overwritten by its gradient when it has served
+    by_y = plain.lift(x, orders // 2)  # y, of which each order is overwritten by its gradient
     by_real, by_imaginary = torch.empty_like(real), torch.empty_like(imaginary)
     for k in range(orders):
         options = (geometry, k - orders // 2, rings, spacing, False)

@@ -1,4 +1,4 @@
-"""`lift` and its derivative, keeping nothing but the features."""
+"""The derivative of `lift`, which keeps only the features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fieldconv.ops.direction import unit
 
 
 def lift_backward(x: Tensor, gradient: Tensor, band_limit: int) -> Tensor:
-    """Return the gradient with respect to x, from that with respect to `lift` of x.
+    """Return the gradient by x from that by `lift` of x.
 
     Y_m = |x| u^k with k = 1 − m, so dY_m = u^k (α + ikβ) where α + iβ = ū dx: nothing to divide by.
     """

@@ -1,4 +1,4 @@
-"""`magnitude_relu` and its derivative, keeping nothing but the inputs."""
+"""The derivative of `magnitude_relu`, which keeps only the inputs."""
 
 from __future__ import annotations
 

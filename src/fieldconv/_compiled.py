@@ -22,8 +22,6 @@ import numpy as np
 from numba.core import event
 from numpy.typing import NDArray
 
-from fieldconv._duration import duration
-
 Result = TypeVar("Result")
 
 # What kernels read and write, of single or double precision, and of any number of bytes.
@@ -34,36 +32,25 @@ Ints = NDArray[np.integer[Any]]
 class _CompileNotice(event.Listener):  # type: ignore[misc]
     """Print a line when the first kernel is compiled, not read from the cache, and every ten seconds."""
 
-    began = last = spent = 0.0
-    kernels = under_way = 0  # kernels that others call are compiled within these
+    kernels = 0  # those that others call are compiled within these, and count too
+    last = 0.0
 
-    def on_start(self, happening: event.Event) -> None:
-        if not _is_ours(happening):
+    def on_start(self, compilation: event.Event) -> None:
+        if not compilation.data["dispatcher"].py_func.__module__.startswith("fieldconv"):
             return
-        now = time.monotonic()
         self.kernels += 1
-        self.under_way += 1
-        if self.under_way == 1:
-            self.began = now
+        now = time.monotonic()
         if self.kernels == 1:
             text = "compiling kernels, kept for later runs …"
         elif now - self.last >= 10:
-            spent = self.spent + now - self.began
-            text = f"still compiling, {self.kernels} kernels so far, {duration(spent)} in all …"
+            text = f"still compiling, {self.kernels} kernels so far …"
         else:
             return
         self.last = now
         print(f"fieldconv: {text}", file=sys.stderr, flush=True)
 
-    def on_end(self, happening: event.Event) -> None:
-        if _is_ours(happening):
-            self.under_way -= 1
-            if self.under_way == 0:
-                self.spent += time.monotonic() - self.began
-
-
-def _is_ours(happening: event.Event) -> bool:
-    return str(happening.data["dispatcher"].py_func.__module__).startswith("fieldconv")
+    def on_end(self, compilation: event.Event) -> None:
+        """Ends are not printed."""
 
 
 event.register("numba:compile", _CompileNotice())

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fieldconv._io import atomic_path, write_csv, write_json
-from fieldconv.runs.run import CONFIG, DESCRIPTORS, EVALUATION, LOG, LOGS, NUMBERS, Floats, Run, RunError
+from fieldconv.runs.run import CONFIG, DESCRIPTORS, EVALUATION, LOG, LOGS, NUMBERS, Run, RunError
 from fieldconv.tasks.base.evaluation import Evaluation, Record
+from fieldconv.tasks.base.metrics import Floats
 
 
 def read_run(folder: str | Path) -> Run:

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fieldconv.runs.run import Run, epochs_of
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.metric import Metric, count
-
-Floats = NDArray[np.float64]
+from fieldconv.tasks.base.metrics import Floats
 
 
 @dataclass(frozen=True)

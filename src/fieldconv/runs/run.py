@@ -29,16 +29,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv.tasks.base.evaluation import Curves, Evaluation, is_number
+from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record, is_number
 from fieldconv.tasks.base.metric import Metric, metric_of
-from fieldconv.tasks.base.metrics import majority, mean_interval
-
-Floats = NDArray[np.float64]
+from fieldconv.tasks.base.metrics import Floats, majority, mean_interval
+from fieldconv.tasks.base.vertex_values import Array
 
 CONFIG, LOG = "config.json", "metrics.csv"
 LOGS = ("log.csv", LOG)
@@ -75,11 +73,11 @@ class Run:
     """
 
     folder: Path | None = None
-    config: dict[str, Any] = field(default_factory=dict)
+    config: Record = field(default_factory=dict)
     history: dict[str, Floats] = field(default_factory=dict)
     evaluation: Evaluation = field(default_factory=lambda: Evaluation("", {}, []))
 
-    def described(self, description: Mapping[str, Any]) -> Run:
+    def described(self, description: Mapping[str, object]) -> Run:
         """Return the run with a description of what its numbers mean, unless it has one itself.
 
         Parameters
@@ -146,7 +144,7 @@ class Run:
         return Curves.from_dict(self.evaluation.description.get("curves") or {})
 
     @property
-    def shapes(self) -> list[dict[str, Any]]:
+    def shapes(self) -> list[Record]:
         """Records of the test shapes, in the order in which they were tested."""
         return self.evaluation.shapes
 
@@ -162,7 +160,7 @@ class Run:
         numbers = [key for key, value in (self.shapes or [{}])[0].items() if is_number(value)]
         return next((key for key in self.metrics if key in numbers), next(iter(numbers), None))
 
-    def goodness(self, shape: Mapping[str, Any]) -> float:
+    def goodness(self, shape: Mapping[str, object]) -> float:
         """Return a number that is larger for shapes that were solved better."""
         if is_number(order := shape.get("order")):
             return float(order)
@@ -170,7 +168,7 @@ class Run:
         value = shape.get(key)
         return self.metric(key).goodness(value if is_number(value) else None)
 
-    def describe(self, shape: Mapping[str, Any]) -> str:
+    def describe(self, shape: Record) -> str:
         """Return a shape's result in a few words."""
         if shape.get("note"):
             return str(shape["note"])
@@ -193,25 +191,25 @@ class Run:
         results = tuple((str(method), float(value)) for method, value in found.get("results") or ())
         return Benchmark(str(found["name"]), str(found["metric"]), str(found.get("source", "")), results)
 
-    def table(self, name: str) -> Floats | None:
-        """Return a table of the evaluation, NaN where it has nothing."""
-        found = self.evaluation.tables.get(name)
-        return None if found is None else np.asarray(found, np.float64)
+    @cached_property
+    def _counts(self) -> Floats | None:
+        """The confusion matrix: rows are true classes; None if nothing was counted."""
+        counts = self.evaluation.tables.get("confusion")
+        return None if counts is None or not counts.sum() else np.asarray(counts, np.float64)
 
     def parts(self) -> tuple[Floats, list[str], list[int]] | None:
         """Return intersection over union, name and number of each tested part."""
-        iou = self.table("iou")
+        iou, counts = self.evaluation.tables.get("iou"), self._counts
         if iou is None:
             return None
-        counts = self.table("confusion")
         tested = ~np.isnan(iou) if counts is None else ~np.isnan(iou) & (counts.sum(axis=1) > 0)
         numbers = np.flatnonzero(tested).tolist()
         return iou[tested], [self.class_name(k) for k in numbers], numbers
 
     def confusion(self) -> tuple[Floats, list[str], list[str]] | None:
         """Return the confusion matrix, the names of its rows (tested classes) and of its columns."""
-        counts = self.table("confusion")
-        if counts is None or not counts.sum():
+        counts = self._counts
+        if counts is None:
             return None
         rows = np.flatnonzero(counts.sum(axis=1) > 0)
         columns = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1) > 0)
@@ -220,19 +218,14 @@ class Run:
 
     def untested(self) -> list[str]:
         """Return the names of classes that no test shape has."""
-        counts = self.table("confusion")
-        if counts is None or not counts.sum():
-            return []
-        return [self.class_name(k) for k in np.flatnonzero(counts.sum(axis=1) == 0).tolist()]
+        unseen = () if self._counts is None else np.flatnonzero(self._counts.sum(axis=1) == 0).tolist()
+        return [self.class_name(k) for k in unseen]
 
     @cached_property
     def settings(self) -> dict[str, str]:
         """Settings by dotted names, without those that do not matter for how the run was made."""
-        return {
-            key: value
-            for key, value in _flat(self.config).items()
-            if key.split(".")[0] not in ("class_names", "metrics", "benchmark")
-        }
+        unimportant = ("class_names", "metrics", "benchmark")
+        return _flat({key: value for key, value in self.config.items() if key not in unimportant})
 
     def averaged(self, key: str) -> tuple[Floats, Floats | None] | None:
         """Return the numbers of shapes whose mean a metric is, and their weights if the mean has any.
@@ -264,8 +257,8 @@ class Run:
         """Return a way to guess and what it reaches: as the evaluation says, or the commonest class."""
         if (given := self.evaluation.guesses.get(key)) is not None:
             return given
-        counts = self.table("confusion")
-        if counts is None or not counts.sum():
+        counts = self._counts
+        if counts is None:
             return None
         if not math.isclose(np.trace(counts) / counts.sum(), self.metrics.get(key, math.nan), abs_tol=1e-6):
             return None
@@ -314,7 +307,7 @@ def partner_file(path: Path) -> Path:
     return path.with_name(f"{path.stem}-model.ply")
 
 
-def epochs_of(history: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+def epochs_of(history: Mapping[str, Array]) -> Array:
     """Return the epoch of each row of a log, counted from 1 where it is not logged."""
     return history.get("epoch", np.arange(1, 1 + max(map(len, history.values()), default=0)))
 
@@ -333,7 +326,7 @@ def worst_and_best(goodness: Sequence[float], most: int) -> list[int]:
     return order[: most // 2] + order[len(order) - (most - most // 2) :]
 
 
-def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, str]:
+def _flat(config: Mapping[str, object], before: str = "") -> dict[str, str]:
     """Return nested settings as dotted names."""
     flat: dict[str, str] = {}
     for key, value in config.items():

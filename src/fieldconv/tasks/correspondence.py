@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +32,7 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.vertex_values import VertexValues
+from fieldconv.tasks.base.vertex_values import Array, VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
 COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing
@@ -160,17 +159,10 @@ class Correspondence(LabelTask):
         return shown
 
 
-def _random_vertices(
-    distances: NDArray[np.floating[Any]], truth: NDArray[np.integer[Any]]
-) -> dict[str, tuple[str, float]]:
+def _random_vertices(distances: Array, truth: Array) -> dict[str, tuple[str, float]]:
     """Return what a random vertex of the template for each answer would reach, on average.
 
-    Parameters
-    ----------
-    distances : (V, V) floats
-        Between vertices of the template.
-    truth : (n,) ints
-        The right answers.
+    ``distances`` (V, V) are between vertices of the template, ``truth`` (n,) are the right answers.
     """
     share = np.bincount(truth, minlength=len(distances)) / max(len(truth), 1)
     reached = {

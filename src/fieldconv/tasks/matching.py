@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -33,10 +32,18 @@ from fieldconv.tasks.base import (
     PairMatches,
     TrainingConfig,
 )
-from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall, random_average_precision
-from fieldconv.tasks.base.pair_task import PairTask
+from fieldconv.tasks.base.evaluation import Record
+from fieldconv.tasks.base.metrics import (
+    RECALL,
+    Floats,
+    PrecisionRecall,
+    precision_recall,
+    random_average_precision,
+)
+from fieldconv.tasks.base.pair_task import NOTHING_CORRESPONDS, PairTask, corresponding_points, pair_name
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.vertex_values import VertexValues
+from fieldconv.tasks.base.recipe import check_range
+from fieldconv.tasks.base.vertex_values import Array, VertexValues
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +61,10 @@ class MatchingConfig(TrainingConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.positives < 1:
-            raise ValueError(f"positives is {self.positives}; give a whole number from 1 up")
-        if not 0 < self.margin < float("inf"):
-            raise ValueError(f"margin is {self.margin}; give a positive number")
-        if not 0 <= self.soft_negatives < 1:
-            raise ValueError(f"soft_negatives is {self.soft_negatives}; give a number from 0 to below 1")
-        if self.farthest is not None and not self.farthest >= 1:
-            raise ValueError(f"farthest is {self.farthest}; give a number from 1 up, or None for no limit")
+        check_range(self, "a whole number from 1 up", lambda n: n >= 1, "positives")
+        check_range(self, "a positive number", lambda x: 0 < x < float("inf"), "margin")
+        check_range(self, "a number from 0 to below 1", lambda x: 0 <= x < 1, "soft_negatives")
+        check_range(self, "a number from 1 up, or None for no limit", lambda x: x >= 1, "farthest")
 
 
 class Matching(PairTask):
@@ -110,7 +113,7 @@ class Matching(PairTask):
 
     def points(
         self, pair: PairExample, draw: np.random.Generator, config: TrainingConfig
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, Array]:
         assert isinstance(config, MatchingConfig)
         scene, model, weight = draw_pairs(pair.matches, draw, config)
         return {"scene": scene, "model": model, "weight": weight.astype(np.float32)}
@@ -131,27 +134,25 @@ class Matching(PairTask):
 
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         own = getattr(network, "title", "network")
-        names = [own, *(baseline.upper() for baseline in self.baselines)]
-        precisions: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
-        averages: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
-        kept: dict[str, list[Tensor]] = {}
+        # The key of a pair's number, and of the mean over pairs of these means over points.
+        keys = {own: ("average_precision", "mean_average_precision")}
+        for name in self.baselines:
+            keys[name.upper()] = (f"average_precision_{name}", f"{name}_mean_average_precision")
+        precisions: dict[str, list[Floats]] = {name: [] for name in keys}
+        known: dict[str, list[Tensor]] = {}  # a shape is in several pairs
         shapes, at_random = [], []
         for index, pair in enumerate(follow(data)):
             surfaces = (pair.scene, pair.model)
-            if any(surface.name not in kept for surface in surfaces):  # a shape is in several pairs
+            if any(surface.name not in known for surface in surfaces):
                 for surface, mesh in zip(surfaces, data.meshes(index), strict=True):
-                    basis = eigenbasis(mesh)
-                    sample = surface.sample.numpy()
-                    known = [signature(baseline, basis)[sample] for baseline in self.baselines]
-                    kept[surface.name] = [network(surface), *map(torch.from_numpy, known)]
-            described = [kept[surface.name] for surface in surfaces]
-            name_of_pair = f"{pair.scene.name} → {pair.model.name}"
-            record: dict[str, Any] = {"name": name_of_pair, "vertices": pair.scene.num_vertices}
-            for name, scene, model in zip(names, *described, strict=True):
+                    basis, sample = eigenbasis(mesh), surface.sample.numpy()
+                    signatures = [signature(name, basis)[sample] for name in self.baselines]
+                    known[surface.name] = [network(surface), *map(torch.from_numpy, signatures)]
+            described = [known[surface.name] for surface in surfaces]
+            record: Record = {"name": pair_name(pair), "vertices": pair.scene.num_vertices}
+            for (name, (key, _)), scene, model in zip(keys.items(), *described, strict=True):
                 result = compare(scene, model, pair.matches)
                 precisions[name].append(result.precision.mean(0))
-                averages[name].append(result.average_precision)
-                key = "average_precision" if name == own else f"average_precision_{name.lower()}"
                 record[key] = float(result.average_precision.mean())
                 if name == own:
                     record["median_rank"] = float(np.median(result.first))
@@ -160,15 +161,14 @@ class Matching(PairTask):
             shapes.append(record)
             counts = np.bincount(pair.matches.ball[0].numpy())
             at_random.append(random_average_precision(counts[counts > 0], len(described[1][0])).mean())
-        metrics: dict[str, float] = {}
-        for name in names:  # a mean over pairs of means over points
-            key = "mean_average_precision" if name == own else f"{name.lower()}_mean_average_precision"
-            metrics[key] = float(np.mean([average.mean() for average in averages[name]]))
-        about_scene = [shape["average_precision_scene_ball"] for shape in shapes]
-        metrics["mean_average_precision_scene_ball"] = float(np.mean(about_scene))
-        curves = {name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in names}
-        guess = ("a random order", float(np.mean(at_random)))
-        return Evaluation(self.name, metrics, shapes, curves=curves, guesses={next(iter(metrics)): guess})
+        means = [*keys.values(), ("average_precision_scene_ball", "mean_average_precision_scene_ball")]
+        return Evaluation(
+            self.name,
+            {mean: float(np.mean([shape[key] for shape in shapes])) for key, mean in means},
+            shapes,
+            curves={name: np.stack([RECALL, np.mean(precisions[name], 0)], 1) for name in keys},
+            guesses={"mean_average_precision": ("a random order", float(np.mean(at_random)))},
+        )
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         """Return the rank of the first right match of each scene vertex, in percent of all candidates."""
@@ -201,11 +201,9 @@ def draw_pairs(
     matches: PairMatches, draw: np.random.Generator, config: MatchingConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return scene samples, model samples and weights α: first corresponding pairs, then as many others."""
-    scene, model = matches.match.numpy()
     count = config.positives
-    if not len(scene):
-        raise ValueError("a pair of meshes has no corresponding points; check its ground truth")
-    chosen = draw.choice(len(scene), count, replace=len(scene) < count)
+    chosen_scene, chosen_model = corresponding_points(matches, draw, count)
+    scene, model = matches.match.numpy()
     scenes, models = (int(n) for n in matches.samples[0])
     other_scene = draw.integers(scenes, size=count)
     other_model = draw.integers(models, size=count)
@@ -215,7 +213,7 @@ def draw_pairs(
     same = partner[other_scene] == other_model
     other_model[same] = (other_model[same] + draw.integers(1, max(models, 2), size=same.sum())) % models
     weight = np.concatenate([np.ones(count), draw.uniform(0, config.soft_negatives, count)])
-    return np.concatenate([scene[chosen], other_scene]), np.concatenate([model[chosen], other_model]), weight
+    return np.concatenate([chosen_scene, other_scene]), np.concatenate([chosen_model, other_model]), weight
 
 
 def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "ball") -> PrecisionRecall:
@@ -227,7 +225,7 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
     right[tuple(getattr(matches, ball).numpy())] = True
     asked = right.any(1)
     if not asked.any():
-        raise ValueError("a pair of meshes has no corresponding points; check its ground truth")
+        raise ValueError(NOTHING_CORRESPONDS)
     distance = torch.cdist(scene[torch.from_numpy(asked)].double(), model.double()).numpy()
     return precision_recall(distance, right[asked])
 

@@ -74,15 +74,13 @@ class Segmentation(LabelTask):
         entries = folder.entries(self.name)
         folder.note_shared_names(entries)
         named = _read_classes(folder)
-        files: dict[str, Path | None] = {}
         present: dict[str, set[int]] = {}
         coloured = False
         beside = {entry.name: folder.beside(entry) for entry in entries}
         words = _words(folder, beside.values())
         numbers = {name: value for value, name in named.items()} or {w: k for k, w in enumerate(words)}
         for entry in entries:
-            label_path = beside[entry.name]
-            labels = None
+            label_path, labels = beside[entry.name], None
             if label_path is not None:
                 labels = folder.attempt(partial(read_labels, label_path, numbers))
             elif (mesh := folder.attempt(partial(load_mesh, entry.path))) is not None:
@@ -97,32 +95,30 @@ class Segmentation(LabelTask):
                         "property 'label', or vertex colours"
                     )
             if labels is not None:
-                files[entry.name] = label_path
                 present[entry.name] = set(np.unique(labels).tolist()) - {-1}
-        trained = set().union(*(present[e.name] for e in entries if e.name in present and e.side != "test"))
-        occurring = trained or set().union(*present.values())
+        trained = [present[e.name] for e in entries if e.name in present and e.side != "test"]
+        occurring = set().union(*trained) or set().union(*present.values())
         if coloured and not named and len(occurring) > MOST_COLOURS:
             folder.problems.append(
                 f"{len(occurring)} different vertex colours; expected one colour for each part"
             )
-        spoken = {} if named else dict(enumerate(words))
-        classes = named or {value: spoken.get(value, _shown(value, coloured)) for value in sorted(occurring)}
+
+        def name_of(value: int) -> str:
+            if not named and value in range(len(words)):
+                return words[value]
+            return f"#{value:06x}" if coloured else str(value)
+
+        classes = named or {value: name_of(value) for value in sorted(occurring)}
         reason = "it is not in classes.txt" if named else "no training mesh bears it"
         order = np.array(list(classes), dtype=np.int64)
         items = []
         for entry in entries:
             unknown = sorted(present.get(entry.name, set()) - set(classes))
             if unknown:
-                folder.problems.append(
-                    f"{entry.name}: label {spoken.get(unknown[0], _shown(unknown[0], coloured))} is unknown, "
-                    f"for {reason}"
-                )
-            elif entry.name in files:
-                items.append(
-                    Item(
-                        entry.name, partial(_read, entry.path, files[entry.name], order, numbers), entry.side
-                    )
-                )
+                folder.problems.append(f"{entry.name}: label {name_of(unknown[0])} is unknown, for {reason}")
+            elif entry.name in present:
+                read = partial(_read, entry.path, beside[entry.name], order, numbers)
+                items.append(Item(entry.name, read, entry.side))
         return folder.divided(self.name, entries, items, class_names=tuple(classes.values()))
 
     def write_common(self, folder: Path, collection: Collection) -> None:
@@ -229,10 +225,6 @@ def _one_answer(
     return f"always “{names[best]}”", measure(guessed)
 
 
-def _shown(value: int, colour: bool) -> str:
-    return f"#{value:06x}" if colour else str(value)
-
-
 def _words(folder: OwnFolder, paths: Iterable[Path | None]) -> list[str]:
     """Return the names that files of labels use instead of numbers, sorted."""
     found = [folder.attempt(partial(label_words, path)) for path in paths if path is not None]
@@ -270,14 +262,11 @@ def _label_value(text: str) -> int | None:
 def _read(path: Path, label_path: Path | None, order: Ints, numbers: Mapping[str, int]) -> Sample:
     """Labels as positions in ``order``, which has the values in the files; ``numbers`` are those of names."""
     mesh = load_mesh(path)
+    labels: Ints | None
     if label_path is not None:
         labels = vertex_labels(mesh, read_labels(label_path, numbers), source=str(label_path))
-    else:
-        own = mesh_labels(mesh)
-        own = colour_labels(mesh) if own is None else own
-        if own is None:
-            raise DatasetError(str(path), ["has no labels any more"])
-        labels = own
+    elif (labels := mesh_labels(mesh)) is None and (labels := colour_labels(mesh)) is None:
+        raise DatasetError(str(path), ["has no labels any more"])
     if not len(order):  # no mesh has any label
         return Sample(mesh, np.full(len(labels), -1))
     ranks = np.argsort(order)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +39,7 @@ from fieldconv.tasks.base import (
     TrainingConfig,
 )
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
+from fieldconv.tasks.base.vertex_values import Array, VertexValues, confidence_values
 
 ANCHORS = 512  # places of the template that are told apart; the point is found between them
 SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer for it
@@ -49,10 +48,8 @@ NEAR = 0.06  # within about this of the likeliest anchor, others count for the p
 LENGTHS = 8  # dimensions in which straight distances are geodesic ones; positions at rest are three more
 STRANGE, UNUSUAL = 0.5, 0.85  # mean confidence below which a shape is hardly, or not quite, like the template
 ANOTHER = 0.3  # share of the largest piece that makes another one a shape of its own
-COVERED, THERE = (
-    0.8,
-    0.2,
-)  # a template of which less is covered; share of an anchor's area that makes it covered
+COVERED = 0.8  # a template of which less is covered is missing a large part
+THERE = 0.2  # share of an anchor's area that makes it covered
 
 
 class TemplatePoints(Task):
@@ -107,7 +104,7 @@ class TemplatePoints(Task):
         names = part_names(template()) if template is not None else ()
         return folder.divided(self.name, entries, items, class_names=names, template=template)
 
-    def embedded_target(self, shape: EmbeddedShape) -> Any:
+    def embedded_target(self, shape: EmbeddedShape) -> object:
         return super().embedded_target(shape) if shape.point is None else shape.point()
 
     def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -184,12 +181,14 @@ class TemplatePoints(Task):
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
         """Return the nearest vertex of the template; ``values`` are the places, and last the confidence."""
-        values, _ = self.located(outputs, surface)
-        return Decoded(labels=self.places.tree.query(values[:, :-1])[1].astype(np.int64), values=values)
+        return self._nearest(self.located(outputs, surface)[0])
 
     def averaged(self, found: Sequence[Decoded]) -> Decoded:
         """Return the mean place near the surest one: places that are far apart are not averaged."""
-        values = self.mean_places(found)
+        return self._nearest(self.mean_places(found))
+
+    def _nearest(self, values: NDArray[np.float32]) -> Decoded:
+        """Return places with the vertices of the template that are nearest to them."""
         return Decoded(labels=self.places.tree.query(values[:, :-1])[1].astype(np.int64), values=values)
 
     def mean_places(self, found: Sequence[Decoded]) -> NDArray[np.float32]:
@@ -323,11 +322,11 @@ class Places:
         apart = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
         return np.asarray(np.exp(-0.5 * (apart / NEAR) ** 2), np.float32)
 
-    def covered(self, place: NDArray[Any], areas: NDArray[np.float64]) -> float:
+    def covered(self, place: Array, areas: NDArray[np.float64]) -> float:
         """Return how much of the template's area a shape covers whose vertices have these places."""
         own = self.mesh.normalised().vertex_areas
 
-        def of_anchors(places: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        def of_anchors(places: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
             nearest = self._trees[1].query(np.nan_to_num(places))[1]
             return np.asarray(np.bincount(nearest, weights, len(self.anchors)), np.float64)
 
@@ -338,7 +337,7 @@ class Places:
     def _trees(self) -> tuple[cKDTree, cKDTree]:
         return cKDTree(self.mesh.vertices), cKDTree(self.anchor_place)
 
-    def found_at(self, positions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def found_at(self, positions: Array) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return (n, d) place and (n, levels) parts of positions on the template at rest."""
         distance, near = self._trees[0].query(np.asarray(positions, np.float64), k=3)
         share = 1 / (distance + 1e-9)
@@ -346,11 +345,9 @@ class Places:
         place = np.einsum("nk,nkd->nd", share, self.place[near])
         return place, self.vertex_labels[near[:, 0]]
 
-    def targets(
-        self, positions: NDArray[Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def targets(self, positions: Array) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
         """Return (n, 6) anchors around each position, their shares (0 for NaN), and (n, levels) parts."""
-        known = np.isfinite(positions).all(1)
+        known = np.asarray(np.isfinite(positions).all(1))
         place, labels = self.found_at(np.where(known[:, None], positions, 0))
         many = min(SHARED, len(self.anchors))
         distance, near = self._trees[1].query(place, k=many)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -17,17 +17,18 @@ from fieldconv.labels.own_folder import OwnFolder
 from fieldconv.labels.pairs import read_pair_folder
 from fieldconv.networks.protocol import Head, Network
 from fieldconv.surface.batches import batch
-from fieldconv.tasks.base.evaluation import Evaluation
-from fieldconv.tasks.base.examples import Examples, PairExample
+from fieldconv.tasks.base.evaluation import Evaluation, Record
+from fieldconv.tasks.base.examples import Examples, PairExample, PairMatches
 from fieldconv.tasks.base.prediction import Decoded, Prediction
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
-from fieldconv.tasks.base.vertex_values import VertexValues
+from fieldconv.tasks.base.vertex_values import Array, VertexValues
 
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 POINTS = 512  # corresponding points of a pair that a step compares
+NOTHING_CORRESPONDS = "a pair of meshes has no corresponding points; check its ground truth"
 
 
 class PairTask(Task):
@@ -71,27 +72,19 @@ class PairTask(Task):
 
     def points(
         self, pair: PairExample, draw: np.random.Generator, config: TrainingConfig
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, Array]:
         """Return the samples of a pair that ``loss`` compares, as many for each pair.
 
-        Parameters
-        ----------
-        pair : PairExample
-        draw : Generator
-            Random numbers of this pair.
-        config : TrainingConfig
+        By default these are `POINTS` corresponding points.
 
         Returns
         -------
         dict of str to array
             ``scene`` and ``model`` are numbers of samples on these surfaces; anything else that ``loss``
-            needs may be beside them. By default `POINTS` corresponding points.
+            needs may be beside them.
         """
-        scene, model = pair.matches.match.numpy()
-        if not len(scene):
-            raise ValueError("a pair of meshes has no corresponding points; check its ground truth")
-        chosen = draw.choice(len(scene), POINTS, replace=len(scene) < POINTS)
-        return {"scene": scene[chosen], "model": model[chosen]}
+        scene, model = corresponding_points(pair.matches, draw, POINTS)
+        return {"scene": scene, "model": model}
 
     def collate(
         self,
@@ -124,10 +117,10 @@ class PairTask(Task):
             f"the task {self.name} defines neither measure_pair(scene, model, pair) nor evaluate(…)"
         )
 
-    def record(self, network: Outputs, example: PairExample) -> dict[str, Any]:
+    def record(self, network: Outputs, example: PairExample) -> Record:
         scene, model = example.scene, example.model
         numbers = self.measure_pair(network(scene), network(model), example)
-        return {"name": f"{scene.name} → {model.name}", "vertices": scene.num_vertices, **numbers}
+        return {"name": pair_name(example), "vertices": scene.num_vertices, **numbers}
 
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         known: dict[str, Tensor] = {}
@@ -155,3 +148,19 @@ class PairTask(Task):
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         return []
+
+
+def pair_name(pair: PairExample) -> str:
+    """Return what a pair is called in results."""
+    return f"{pair.scene.name} → {pair.model.name}"
+
+
+def corresponding_points(
+    matches: PairMatches, draw: np.random.Generator, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return samples of the scene and of the model that correspond, drawn at random."""
+    scene, model = matches.match.numpy()
+    if not len(scene):
+        raise ValueError(NOTHING_CORRESPONDS)
+    chosen = draw.choice(len(scene), count, replace=len(scene) < count)
+    return scene[chosen], model[chosen]

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from fieldconv._checked import checked, field_types
-from fieldconv._presets import task_presets
+from fieldconv._checked import field_types
+from fieldconv._presets import Values, task_presets
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.networks.protocol import Network, NetworkConfig
-from fieldconv.surface.settings import SurfaceSettings
 
 if TYPE_CHECKING:
     from fieldconv.tasks.base.task import Task
 
-Values = Mapping[str, Any]
 Layer = tuple[str, Values]
 
 
@@ -88,7 +86,7 @@ def merge(*layers: Layer) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def training_layers(task: Task, preset: str, *, smallest_batch: int = 1) -> list[Layer]:
-    """Return what a preset says of training, for a network that needs so many shapes in a step."""
+    """Return what a preset says of training; a step has at least ``smallest_batch`` shapes."""
     layers = [(name, one.training) for name, one in _stated(task, preset)]
     if merge(*layers)[0].get("batch", task.Config.batch) < smallest_batch:
         layers.append(("smallest batch of the network", {"batch": smallest_batch}))
@@ -117,17 +115,8 @@ def network_layers(
 ) -> list[Layer]:
     """Return what a task and a preset say of a network.
 
-    Parameters
-    ----------
-    task : Task
-    preset : str
-        Its name.
-    config : type
-        The class of the network's settings.
-    network : str
-        The network's name; by default the one that ``config`` belongs to.
-    creatures : int, optional
-        Vertices of the embedded creatures that are learnt from; None for other meshes.
+    ``config`` is the class of the network's settings, ``network`` its name if they belong to another one, and
+    ``creatures`` the number of vertices of the embedded creatures that are learnt from, if they are.
     """
     known, stated = field_types(config), _stated(task, preset)
     decided = {"head": task.head} | ({"outputs": task.default_outputs} if task.default_outputs else {})
@@ -139,17 +128,13 @@ def network_layers(
         layers += [(name, one.networks.get(kind, {})) for name, one in stated]
     if creatures is not None and "radius" in known and task.preset(preset).vertices is not None:
         usual = "default" if "default" in task.presets else preset
-        radius = replace(task.preset(usual), surface=_surface(task, usual)).radius_for(creatures)
+        radius = replace(task.preset(usual), surface=surface_values(task, usual)).radius_for(creatures)
         layers.append((f"creatures of {creatures} vertices", {"radius": radius}))
     return layers
 
 
-def surface_settings(task: Task, preset: str) -> SurfaceSettings:
-    """Return how a preset prepares meshes, for a network that says nothing else."""
-    return SurfaceSettings(**checked(SurfaceSettings, _surface(task, preset)))
-
-
-def _surface(task: Task, preset: str) -> dict[str, Any]:
+def surface_values(task: Task, preset: str) -> dict[str, Any]:
+    """Return what a preset says of how meshes are prepared."""
     return merge(*((name, one.surface) for name, one in _stated(task, preset)))[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
@@ -72,32 +72,17 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_choices(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
-        for name in ("epochs", "batch", "drop_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 1 up")
-        if not 0 < self.learning_rate < float("inf"):
-            raise ValueError(f"learning_rate is {self.learning_rate}; give a positive number")
-        for name in ("warm_up", "label_smoothing", "validation", "stretch"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a number from 0 to below 1")
-        if not 0 < self.drop <= 1:
-            raise ValueError(f"drop is {self.drop}; give a number above 0 and up to 1")
-        for name in ("reshaping", "damaging"):
-            if not 0 < getattr(self, name) <= 2:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a number above 0 and up to 2")
-        for name in ("reshaped", "damaged"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a whole number from 0 up")
-        if self.weight_decay < 0:
-            raise ValueError(f"weight_decay is {self.weight_decay}; give a number from 0 up")
-        if self.clip is not None and not self.clip > 0:
-            raise ValueError(f"clip is {self.clip}; give a positive number, or None for no limit")
-        if self.average is not None and not 0 < self.average < 1:
-            raise ValueError(f"average is {self.average}; give a number between 0 and 1, or None")
-        if self.patience is not None and self.patience < 1:
-            raise ValueError(f"patience is {self.patience}; give a whole number from 1 up, or None")
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}; give a whole number from 0 up")
+        check_range(self, "a whole number from 1 up", lambda n: n >= 1, "epochs", "batch", "drop_every")
+        check_range(self, "a positive number", lambda x: 0 < x < float("inf"), "learning_rate")
+        shares = ("warm_up", "label_smoothing", "validation", "stretch")
+        check_range(self, "a number from 0 to below 1", lambda x: 0 <= x < 1, *shares)
+        check_range(self, "a number above 0 and up to 1", lambda x: 0 < x <= 1, "drop")
+        check_range(self, "a number above 0 and up to 2", lambda x: 0 < x <= 2, "reshaping", "damaging")
+        check_range(self, "a whole number from 0 up", lambda n: n >= 0, "reshaped", "damaged", "seed")
+        check_range(self, "a number from 0 up", lambda x: x >= 0, "weight_decay")
+        check_range(self, "a positive number, or None for no limit", lambda x: x > 0, "clip")
+        check_range(self, "a number between 0 and 1, or None", lambda x: 0 < x < 1, "average")
+        check_range(self, "a whole number from 1 up, or None", lambda n: n >= 1, "patience")
 
     @property
     def copies_shown(self) -> tuple[int, int]:
@@ -133,3 +118,11 @@ class TrainingConfig:
         """Return a copy with some fields changed, checked again."""
         checked(type(self), changes)
         return replace(self, **changes)
+
+
+def check_range(settings: object, wanted: str, is_right: Callable[[float], bool], *names: str) -> None:
+    """Raise ValueError if one of these fields is not what is wanted; None is right in any."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not is_right(value):
+            raise ValueError(f"{name} is {value}; give {wanted}")

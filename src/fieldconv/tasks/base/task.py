@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import scipy
@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fieldconv._checked import checked
 from fieldconv.geometry.damage.damage import Damaged, carry_vectors
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Sample
@@ -31,7 +32,7 @@ from fieldconv.tasks.base.presets import (
     merge,
     network_layers,
     shipped_presets,
-    surface_settings,
+    surface_values,
     training_layers,
 )
 from fieldconv.tasks.base.recipe import TrainingConfig
@@ -183,15 +184,12 @@ class Task:
     @property
     def surface_settings(self) -> SurfaceSettings:
         """How meshes are prepared where no network says how: as in the first preset."""
-        return surface_settings(self, next(iter(self.presets)))
+        return SurfaceSettings(**checked(SurfaceSettings, surface_values(self, next(iter(self.presets)))))
 
     def training_config(
-        self, *, preset: str = "default", smallest_batch: int = 1, **changes: Any
+        self, *, preset: str = "default", smallest_batch: int = 1, **changes: object
     ) -> TrainingConfig:
-        """Return the training settings of a preset, with some fields changed.
-
-        Unless ``changes`` says how many shapes a step has, it has at least ``smallest_batch``.
-        """
+        """Return the training settings of a preset, with some fields changed; see `training_layers`."""
         layers = training_layers(self, preset, smallest_batch=smallest_batch)
         return self.Config.from_dict(merge(*layers, ("option", changes))[0])
 
@@ -202,24 +200,12 @@ class Task:
         network: str = "",
         classes: int | None = None,
         preset: str = "default",
-        **changes: Any,
+        **changes: object,
     ) -> Settings:
-        """Return the settings of a network for this task.
-
-        Parameters
-        ----------
-        kind : type
-            The class of the network's settings.
-        network : str
-            The network's name; by default the one that ``kind`` belongs to.
-        classes : int, optional
-            Number of outputs.
-        **changes
-            Any field of the settings.
-        """
-        outputs = {} if classes is None else {"outputs": classes}
-        layers = network_layers(self, preset, kind, network=network)
-        values, _ = merge(*layers, ("option", {**outputs, **changes}))
+        """Return the settings of a network for this task, with some fields changed; see `network_layers`."""
+        if classes is not None:
+            changes = {"outputs": classes, **changes}
+        values, _ = merge(*network_layers(self, preset, kind, network=network), ("option", changes))
         if "outputs" not in values:
             raise ValueError(f"{self.name} needs the number of classes; give classes=…")
         return kind.from_dict(values)
@@ -319,7 +305,7 @@ class Task:
     # Results
 
     def combine(self, outputs: Sequence[Tensor]) -> Tensor:
-        """Return one output of those for several orientations of a shape: their mean."""
+        """Return the mean output over several orientations of a shape."""
         return torch.stack(list(outputs)).mean(0)
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
@@ -328,7 +314,7 @@ class Task:
         return Decoded(values=values[:, 0] if values.shape[1] == 1 else values)
 
     def averaged(self, found: Sequence[Decoded]) -> Decoded:
-        """Return one answer of those from several sets of samples: mean scores and values, likely labels."""
+        """Return the mean answer over several sets of samples, with the likeliest labels."""
         scores = [one.scores for one in found if one.scores is not None]
         values = [one.values for one in found if one.values is not None]
         mean = np.mean(scores, 0) if scores else None

@@ -14,7 +14,7 @@ from fieldconv.geometry import Mesh
 from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks import Matching
-from fieldconv.tasks.matching import MatchingConfig, compare, draw_pairs, twin_loss
+from fieldconv.tasks.matching import MatchingConfig, compare, twin_loss
 from tests.nn.surfaces import flat_surface
 from tests.shapes import plane
 
@@ -28,8 +28,14 @@ def matches(count: int = 20) -> SimpleNamespace:
     return SimpleNamespace(match=match, ball=match, samples=torch.tensor([[count, count]]))
 
 
+def drawn(known: Any, draw: np.random.Generator, config: MatchingConfig) -> tuple[np.ndarray, ...]:
+    """Samples of the scene, of the model, and weights."""
+    found = Matching().points(SimpleNamespace(matches=known), draw, config)  # type: ignore[arg-type]
+    return found["scene"], found["model"], found["weight"]
+
+
 def test_half_of_the_pairs_correspond_and_none_of_the_others() -> None:
-    scene, model, weight = draw_pairs(matches(), np.random.default_rng(0), CONFIG)
+    scene, model, weight = drawn(matches(), np.random.default_rng(0), CONFIG)
     assert len(scene) == len(model) == len(weight) == 100
     corresponds = model == 19 - scene
     assert corresponds[:50].all()
@@ -140,7 +146,7 @@ def test_pairs_of_a_batch_are_found_among_all_its_samples() -> None:
     assert chunk.surface.batch.bincount().tolist() == [6, 9, 8, 5]
     assert chunk.names == ["scene 0 and model 0", "scene 1 and model 1"]
     for row, (example, draw, starts) in enumerate(zip(examples, draws(), ((0, 6), (15, 23)), strict=True)):
-        alone = draw_pairs(example.matches, draw, config)
+        alone = drawn(example.matches, draw, config)
         assert (chunk.extra["scene"][row] - starts[0]).tolist() == alone[0].tolist()
         assert (chunk.extra["model"][row] - starts[1]).tolist() == alone[1].tolist()
         np.testing.assert_allclose(chunk.extra["weight"][row], alone[2], rtol=1e-6)

@@ -114,9 +114,25 @@ class Matching(PairTask):
     def points(
         self, pair: PairExample, draw: np.random.Generator, config: TrainingConfig
     ) -> dict[str, Array]:
+        """Return corresponding points, then as many others, and the weights α of all."""
         assert isinstance(config, MatchingConfig)
-        scene, model, weight = draw_pairs(pair.matches, draw, config)
-        return {"scene": scene, "model": model, "weight": weight.astype(np.float32)}
+        count = config.positives
+        scene, model = corresponding_points(pair.matches, draw, count)
+        scenes, models = (int(n) for n in pair.matches.samples[0])
+        other_scene = draw.integers(scenes, size=count)
+        other_model = draw.integers(models, size=count)
+        # Not the point that does correspond: step on to another one.
+        partner = np.full(scenes, -1)
+        all_scene, partner_model = pair.matches.match.numpy()
+        partner[all_scene] = partner_model
+        same = partner[other_scene] == other_model
+        other_model[same] = (other_model[same] + draw.integers(1, max(models, 2), size=same.sum())) % models
+        weight = np.concatenate([np.ones(count), draw.uniform(0, config.soft_negatives, count)])
+        return {
+            "scene": np.concatenate([scene, other_scene]),
+            "model": np.concatenate([model, other_model]),
+            "weight": weight.astype(np.float32),
+        }
 
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:
         assert isinstance(config, MatchingConfig)
@@ -174,8 +190,7 @@ class Matching(PairTask):
         """Return the rank of the first right match of each scene vertex, in percent of all candidates."""
         pair = data[index]
         scene, target = (outputs(surface).double().numpy() for surface in (pair.scene, pair.model))
-        right = np.zeros((len(scene), len(target)), dtype=bool)
-        right[tuple(pair.matches.ball.numpy())] = True
+        right = _right(pair.matches.ball, len(scene), len(target))
         asked = right.any(axis=1)
         squared = (scene[asked] ** 2).sum(1)[:, None] - 2 * scene[asked] @ target.T + (target**2).sum(1)
         rank = np.full(len(scene), np.nan)
@@ -197,23 +212,11 @@ def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
     return weight * squared + (1 - weight) * (margin - squared).clamp(min=0)
 
 
-def draw_pairs(
-    matches: PairMatches, draw: np.random.Generator, config: MatchingConfig
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return scene samples, model samples and weights α: first corresponding pairs, then as many others."""
-    count = config.positives
-    chosen_scene, chosen_model = corresponding_points(matches, draw, count)
-    scene, model = matches.match.numpy()
-    scenes, models = (int(n) for n in matches.samples[0])
-    other_scene = draw.integers(scenes, size=count)
-    other_model = draw.integers(models, size=count)
-    # Not the point that does correspond: step on to another one.
-    partner = np.full(scenes, -1)
-    partner[scene] = model
-    same = partner[other_scene] == other_model
-    other_model[same] = (other_model[same] + draw.integers(1, max(models, 2), size=same.sum())) % models
-    weight = np.concatenate([np.ones(count), draw.uniform(0, config.soft_negatives, count)])
-    return np.concatenate([chosen_scene, other_scene]), np.concatenate([chosen_model, other_model]), weight
+def _right(ball: Tensor, scene: int, model: int) -> NDArray[np.bool_]:
+    """Return (scene, model) whether samples correspond, from (2, K) the pairs that do."""
+    right = np.zeros((scene, model), bool)
+    right[tuple(ball.numpy())] = True
+    return right
 
 
 def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "ball") -> PrecisionRecall:
@@ -221,8 +224,7 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
 
     Right is what ``ball`` of the matches says: "ball" (drawn on the model) or "scene_ball".
     """
-    right = np.zeros((len(scene), len(model)), bool)
-    right[tuple(getattr(matches, ball).numpy())] = True
+    right = _right(getattr(matches, ball), len(scene), len(model))
     asked = right.any(1)
     if not asked.any():
         raise ValueError(NOTHING_CORRESPONDS)

@@ -23,14 +23,7 @@ from fieldconv.labels.label_files import (
 from fieldconv.labels.own_folder import SIDES, OwnFolder
 from fieldconv.networks.protocol import Network
 from fieldconv.surface.views import at_vertices, on_device
-from fieldconv.tasks.base import (
-    EmbeddedShape,
-    Evaluation,
-    Examples,
-    Follow,
-    Metric,
-    Outputs,
-)
+from fieldconv.tasks.base import EmbeddedShape, Evaluation, Examples, Follow, Metric, Outputs
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import (
     Floats,

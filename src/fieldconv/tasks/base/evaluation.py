@@ -146,19 +146,8 @@ class Evaluation:
 
     def to_dict(self) -> Record:
         """Return plain values that JSON can hold; NaN as None."""
-        return {
-            "task": self.task,
-            "metrics": {key: _plain(value) for key, value in self.metrics.items()},
-            "part": self.part,
-            "rotations": self.rotations,
-            "guesses": {key: [how, _plain(value)] for key, (how, value) in self.guesses.items()},
-            "intervals": {key: list(interval) for key, interval in self.intervals.items()},
-            "class_names": list(self.class_names),
-            "description": self.description,
-            "tables": {key: _plain(value) for key, value in self.tables.items()},
-            "curves": {key: _plain(value) for key, value in self.curves.items()},
-            "shapes": [{key: _plain(value) for key, value in shape.items()} for shape in self.shapes],
-        }
+        names = ("task", "metrics", "part", "rotations", "guesses", "intervals", "class_names", "description")
+        return {name: _plain(getattr(self, name)) for name in (*names, "tables", "curves", "shapes")}
 
     @classmethod
     def from_dict(cls, content: Record) -> Evaluation:
@@ -178,7 +167,7 @@ class Evaluation:
             {key: np.array(rows, dtype=np.float64) for key, rows in of["tables"].items() if rows is not None},
             {key: np.array(rows, dtype=np.float64).reshape(-1, 2) for key, rows in of["curves"].items()},
             {key: (str(how), float(v)) for key, (how, v) in of["guesses"].items() if v is not None},
-            {key: (float(low), float(high)) for key, (low, high) in of["intervals"].items()},
+            {key: (float(a), float(b)) for key, (a, b) in of["intervals"].items() if None not in (a, b)},
             tuple(str(name) for name in content.get("class_names") or ()),
             str(content.get("part") or "test"),
             int(content.get("rotations") or 1),
@@ -200,6 +189,8 @@ def is_number(value: object) -> TypeGuard[float]:
 def _plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         return [_plain(entry) for entry in value.tolist()] if value.ndim else _plain(value.item())
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, float | np.floating):

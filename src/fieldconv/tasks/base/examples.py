@@ -18,23 +18,27 @@ Example: TypeAlias = Any
 
 
 class PairMatches(Protocol):
-    """Which samples of the two surfaces of a pair correspond; see `fieldconv.datasets.Matches`."""
+    """Which samples of the two surfaces of a pair correspond; see `fieldconv.datasets.Matches`.
+
+    Attributes
+    ----------
+    match : (2, C) int64
+        Samples of the scene, and the sample of the model nearest to the true place.
+    ball, scene_ball : (2, K) int64
+        All samples of the model that count as right for a sample of the scene; the same with the ball drawn
+        on the scene.
+    samples : (1, 2) int64
+        Number of samples of the scene and of the model.
+    """
 
     @property
-    def match(self) -> Tensor:
-        """(2, C) int64, samples of the scene, and the sample of the model nearest to the true place."""
-
+    def match(self) -> Tensor: ...
     @property
-    def ball(self) -> Tensor:
-        """(2, K) int64, all samples of the model that count as right for a sample of the scene."""
-
+    def ball(self) -> Tensor: ...
     @property
-    def scene_ball(self) -> Tensor:
-        """(2, K) int64, the same with the ball drawn on the scene."""
-
+    def scene_ball(self) -> Tensor: ...
     @property
-    def samples(self) -> Tensor:
-        """(1, 2) int64, the number of samples of the scene and of the model."""
+    def samples(self) -> Tensor: ...
 
 
 class PairExample(Protocol):

@@ -147,7 +147,7 @@ class Reliability:
 
     @property
     def _sums(self) -> Floats:
-        return np.sum(self._tables, axis=0) if self._tables else np.zeros((3, BINS))
+        return np.asarray(np.sum(self._tables or np.zeros((1, 3, BINS)), axis=0))
 
     @staticmethod
     def _error_of(sums: Floats) -> float:

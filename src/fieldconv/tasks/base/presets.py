@@ -106,12 +106,7 @@ def recipe_layers(task: Task, network: type[Network]) -> list[Layer]:
 
 
 def network_layers(
-    task: Task,
-    preset: str,
-    config: type[NetworkConfig],
-    *,
-    network: str = "",
-    creatures: int | None = None,
+    task: Task, preset: str, config: type[NetworkConfig], *, network: str = "", creatures: int | None = None
 ) -> list[Layer]:
     """Return what a task and a preset say of a network.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -53,23 +54,14 @@ class VertexValues:
     class_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in _EXPECTED:
-            raise ValueError(f"{self.name!r} is of kind {self.kind!r}; choose one of {', '.join(_EXPECTED)}")
+        if self.kind not in _KINDS:
+            raise ValueError(f"{self.name!r} is of kind {self.kind!r}; choose one of {', '.join(_KINDS)}")
         values = np.asarray(self.values)
-        columns = values.shape[1] if values.ndim == 2 else None
-        whole = values.dtype.kind in "iub"
-        real = values.dtype.kind != "c"
-        fits = {
-            "labels": columns is None and whole,
-            "places": columns is None and whole,
-            "field": columns in (3, None),
-            "colours": columns == 3 and values.dtype == np.uint8,
-            "descriptors": columns is not None and real,
-        }.get(self.kind, columns is None and real)
-        if not fits or values.ndim not in (1, 2):
+        expected, fits = _KINDS[self.kind]
+        if values.ndim not in (1, 2) or not fits(values):
             raise ValueError(
                 f"{self.name!r} has values of shape {values.shape} and type {values.dtype}; "
-                f"{self.kind} are {_EXPECTED[self.kind]}"
+                f"{self.kind} are {expected}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "key", self.key or slug(self.name))
@@ -79,14 +71,23 @@ class VertexValues:
             object.__setattr__(self, "limits", (float(low), float(high)))
 
 
-_EXPECTED = {
-    "labels": "(V,) whole numbers",
-    "scalar": "(V,) real numbers",
-    "error": "(V,) real numbers",
-    "places": "(V,) whole numbers",
-    "field": "(V,) complex or (V, 3) real numbers",
-    "colours": "(V, 3) bytes",
-    "descriptors": "(V, d) real numbers",
+def _are_whole(values: Array) -> bool:
+    return values.ndim == 1 and values.dtype.kind in "iub"
+
+
+def _are_real(values: Array) -> bool:
+    return values.ndim == 1 and values.dtype.kind != "c"
+
+
+# What the values of each kind are, in words and as a test.
+_KINDS: dict[str, tuple[str, Callable[[Array], bool]]] = {
+    "labels": ("(V,) whole numbers", _are_whole),
+    "scalar": ("(V,) real numbers", _are_real),
+    "error": ("(V,) real numbers", _are_real),
+    "places": ("(V,) whole numbers", _are_whole),
+    "field": ("(V,) complex or (V, 3) real numbers", lambda v: v.ndim == 1 or v.shape[1] == 3),
+    "colours": ("(V, 3) bytes", lambda v: v.shape[1:] == (3,) and v.dtype == np.uint8),
+    "descriptors": ("(V, d) real numbers", lambda v: v.ndim == 2 and v.dtype.kind != "c"),
 }
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Floats
 from fieldconv._io import atomic_path, write_csv, write_json
 from fieldconv.runs.run import CONFIG, DESCRIPTORS, EVALUATION, LOG, LOGS, NUMBERS, Run, RunError
 from fieldconv.tasks.base.evaluation import Evaluation, Record
-from fieldconv.tasks.base.metrics import Floats
 
 
 def read_run(folder: str | Path) -> Run:

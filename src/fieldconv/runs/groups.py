@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fieldconv._arrays import Floats
 from fieldconv.runs.run import Run, epochs_of
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.metric import Metric, count
-from fieldconv.tasks.base.metrics import Floats
 
 
 @dataclass(frozen=True)

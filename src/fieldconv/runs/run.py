@@ -31,12 +31,11 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Floats, Ints
 from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record, is_number
 from fieldconv.tasks.base.metric import Metric, metric_of
-from fieldconv.tasks.base.metrics import Floats, majority, mean_interval
-from fieldconv.tasks.base.vertex_values import Array
+from fieldconv.tasks.base.metrics import majority, mean_interval
 
 CONFIG, LOG = "config.json", "metrics.csv"
 LOGS = ("log.csv", LOG)
@@ -271,7 +270,7 @@ class Run:
         return names[number] if 0 <= number < len(names) else str(number)
 
     @cached_property
-    def descriptors(self) -> tuple[Floats, NDArray[np.int64]] | None:
+    def descriptors(self) -> tuple[Floats, Ints] | None:
         """(n, 2) points and (n,) labels of the t-SNE picture."""
         path = self._file(EVALUATION, DESCRIPTORS)
         if path is None:

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
+from fieldconv._arrays import Array, Bools, Ints
 from fieldconv.geometry.geodesic.distances import all_distances
 from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -32,7 +33,7 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.vertex_values import Array, VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
 COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing
@@ -91,7 +92,7 @@ class Correspondence(LabelTask):
         if collection.template is not None:
             collection.template().save(folder / "template.obj")
 
-    def embedded_target(self, shape: EmbeddedShape) -> NDArray[np.int64]:
+    def embedded_target(self, shape: EmbeddedShape) -> Ints:
         return shape.place()
 
     # Results
@@ -119,13 +120,13 @@ class Correspondence(LabelTask):
             intervals=reliability.intervals,
         )
 
-    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+    def correspond(self, one: Prediction, other: Prediction) -> Ints:
         """Return the vertex of the other mesh at which the same template vertex is likeliest."""
         assert one.labels is not None
         assert other.scores is not None
         return np.asarray(other.scores.argmax(0)[one.labels], np.int64)
 
-    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> NDArray[np.bool_] | None:
+    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> Bools | None:
         """Return (V,) where no vertex of the other mesh is near the same place of the template."""
         assert one.labels is not None
         assert other.labels is not None

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from fieldconv._arrays import Array, Bools, Floats
 from fieldconv.geometry.spectral.signatures import (
     Eigenbasis,
     eigenbasis,
@@ -35,7 +35,6 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.evaluation import Record
 from fieldconv.tasks.base.metrics import (
     RECALL,
-    Floats,
     PrecisionRecall,
     precision_recall,
     random_average_precision,
@@ -43,7 +42,7 @@ from fieldconv.tasks.base.metrics import (
 from fieldconv.tasks.base.pair_task import NOTHING_CORRESPONDS, PairTask, corresponding_points, pair_name
 from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.recipe import check_range
-from fieldconv.tasks.base.vertex_values import Array, VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +211,7 @@ def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
     return weight * squared + (1 - weight) * (margin - squared).clamp(min=0)
 
 
-def _right(ball: Tensor, scene: int, model: int) -> NDArray[np.bool_]:
+def _right(ball: Tensor, scene: int, model: int) -> Bools:
     """Return (scene, model) whether samples correspond, from (2, K) the pairs that do."""
     right = np.zeros((scene, model), bool)
     right[tuple(ball.numpy())] = True
@@ -232,7 +231,7 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
     return precision_recall(distance, right[asked])
 
 
-def signature(kind: str, basis: Eigenbasis) -> NDArray[np.float64]:
+def signature(kind: str, basis: Eigenbasis) -> Floats:
     """Return the heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
     values = heat_kernel_signature(basis) if kind == "hks" else wave_kernel_signature(basis)
     return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fieldconv._arrays import Ints
+from fieldconv._arrays import Floats, Ints
 from fieldconv._io import read_text, write_text
 from fieldconv.labels.collection import Collection, Item, Sample, load_mesh, mesh_files
 from fieldconv.labels.errors import DatasetError
@@ -26,7 +26,6 @@ from fieldconv.surface.views import at_vertices, on_device
 from fieldconv.tasks.base import EmbeddedShape, Evaluation, Examples, Follow, Metric, Outputs
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import (
-    Floats,
     accuracy,
     confusion,
     intersection_over_union,
@@ -117,7 +116,7 @@ class Segmentation(LabelTask):
     def write_common(self, folder: Path, collection: Collection) -> None:
         write_text(folder / "classes.txt", "".join(f"{name}\n" for name in collection.class_names))
 
-    def embedded_target(self, shape: EmbeddedShape) -> NDArray[np.int64]:
+    def embedded_target(self, shape: EmbeddedShape) -> Ints:
         return shape.part
 
     def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,7 +188,7 @@ class Segmentation(LabelTask):
 
     def picture_points(
         self, network: Network, data: Examples, points: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+    ) -> tuple[NDArray[np.float32], Ints] | None:
         """Return features of points on up to twenty test shapes, and their parts."""
         draw = np.random.default_rng(0)
         chosen = draw.permutation(len(data))[:20]

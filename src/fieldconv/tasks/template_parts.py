@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from fieldconv._arrays import Ints
 from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base import Decoded, Prediction, Task
 from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
@@ -35,7 +35,7 @@ class TemplateParts(TemplatePoints):
         values = np.hstack([place, finer[sure, np.arange(len(place))]])
         return Decoded(scores.argmax(1).astype(np.int64), scores, values)
 
-    def parts_at(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def parts_at(self, labels: Ints) -> Ints:
         return labels
 
     def show(self, found: Prediction) -> list[VertexValues]:

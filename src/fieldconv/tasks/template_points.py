@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
+from fieldconv._arrays import Array, Bools, Floats, Ints
 from fieldconv._io import write_array
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import components
@@ -39,7 +40,7 @@ from fieldconv.tasks.base import (
     TrainingConfig,
 )
 from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.vertex_values import Array, VertexValues, confidence_values
+from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
 
 ANCHORS = 512  # places of the template that are told apart; the point is found between them
 SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer for it
@@ -200,7 +201,7 @@ class TemplatePoints(Task):
         mean = (share[:, :, None] * place).sum(0) / share.sum(0)[:, None]
         return np.column_stack([mean, share.mean(0)]).astype(np.float32)
 
-    def parts_at(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def parts_at(self, labels: Ints) -> Ints:
         """Return the part, of the first level, that labels of `decode` mean."""
         return np.asarray(self.places.vertex_labels[labels, 0])
 
@@ -227,12 +228,12 @@ class TemplatePoints(Task):
         assert found.values is not None
         return np.asarray(found.values[:, : self.places.dims])
 
-    def _sure(self, found: Decoded | Prediction) -> NDArray[np.float64]:
+    def _sure(self, found: Decoded | Prediction) -> Floats:
         """(V,) confidence in these places."""
         assert found.values is not None
         return np.asarray(np.nan_to_num(found.values[:, self.places.dims]), np.float64)
 
-    def points(self, found: Prediction) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def points(self, found: Prediction) -> tuple[Ints, Floats, Floats]:
         """Return triangle, barycentric coordinates and position on the template, of each vertex."""
         places = self.places
         place = np.nan_to_num(self._place(found))
@@ -268,7 +269,7 @@ class TemplatePoints(Task):
         super().write(found, folder, name, descriptors=descriptors)
         write_array(Path(folder) / f"{name}.points.npy", np.column_stack(self.points(found)))
 
-    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+    def correspond(self, one: Prediction, other: Prediction) -> Ints:
         """Return the vertex of the other mesh whose place in the template's layout is nearest."""
         tree = cKDTree(np.nan_to_num(self._place(other), nan=1e6))
         return np.asarray(tree.query(np.nan_to_num(self._place(one)))[1], np.int64)
@@ -322,11 +323,11 @@ class Places:
         apart = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
         return np.asarray(np.exp(-0.5 * (apart / NEAR) ** 2), np.float32)
 
-    def covered(self, place: Array, areas: NDArray[np.float64]) -> float:
+    def covered(self, place: Array, areas: Floats) -> float:
         """Return how much of the template's area a shape covers whose vertices have these places."""
         own = self.mesh.normalised().vertex_areas
 
-        def of_anchors(places: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        def of_anchors(places: Array, weights: Floats) -> Floats:
             nearest = self._trees[1].query(np.nan_to_num(places))[1]
             return np.asarray(np.bincount(nearest, weights, len(self.anchors)), np.float64)
 
@@ -337,7 +338,7 @@ class Places:
     def _trees(self) -> tuple[cKDTree, cKDTree]:
         return cKDTree(self.mesh.vertices), cKDTree(self.anchor_place)
 
-    def found_at(self, positions: Array) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def found_at(self, positions: Array) -> tuple[Floats, Ints]:
         """Return (n, d) place and (n, levels) parts of positions on the template at rest."""
         distance, near = self._trees[0].query(np.asarray(positions, np.float64), k=3)
         share = 1 / (distance + 1e-9)
@@ -345,7 +346,7 @@ class Places:
         place = np.einsum("nk,nkd->nd", share, self.place[near])
         return place, self.vertex_labels[near[:, 0]]
 
-    def targets(self, positions: Array) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    def targets(self, positions: Array) -> tuple[Ints, Floats, Ints]:
         """Return (n, 6) anchors around each position, their shares (0 for NaN), and (n, levels) parts."""
         known = np.asarray(np.isfinite(positions).all(1))
         place, labels = self.found_at(np.where(known[:, None], positions, 0))
@@ -355,7 +356,7 @@ class Places:
         return near.astype(np.int64), known[:, None] * weight / weight.sum(1, keepdims=True), labels
 
 
-def _usable_part(mesh: Mesh, usable: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _usable_part(mesh: Mesh, usable: Bools) -> tuple[Floats, Ints]:
     """(V,) shares of the area, 0 at vertices that cannot be used, and the faces between the others."""
     if mesh.problem is None:
         return mesh.vertex_areas / mesh.area, mesh.faces

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Floats
 from fieldconv.tasks.base.metric import count
 from fieldconv.tasks.base.metrics import FEWEST
 
@@ -90,8 +90,8 @@ class Evaluation:
     task: str
     metrics: dict[str, float]
     shapes: list[Record]
-    tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    curves: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    tables: dict[str, Floats] = field(default_factory=dict)
+    curves: dict[str, Floats] = field(default_factory=dict)
     guesses: dict[str, tuple[str, float]] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()

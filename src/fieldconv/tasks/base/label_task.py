@@ -10,6 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from fieldconv._arrays import Floats
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
@@ -17,7 +18,7 @@ from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.examples import Examples
 from fieldconv.tasks.base.metric import Metric
-from fieldconv.tasks.base.metrics import Floats, sum_interval
+from fieldconv.tasks.base.metrics import sum_interval
 from fieldconv.tasks.base.prediction import Decoded
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, Task

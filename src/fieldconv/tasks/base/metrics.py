@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from fieldconv._arrays import Floats, Ints
 
 THRESHOLDS: Floats = np.linspace(0, 0.25, 101)
 """Geodesic errors at which correspondence curves are drawn, in units of √area."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
+from fieldconv._arrays import Array, Ints
 from fieldconv.labels.collection import Collection, Item, Sample
 from fieldconv.labels.own_folder import OwnFolder
 from fieldconv.labels.pairs import read_pair_folder
@@ -22,7 +22,7 @@ from fieldconv.tasks.base.examples import Examples, PairExample, PairMatches
 from fieldconv.tasks.base.prediction import Decoded, Prediction
 from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
-from fieldconv.tasks.base.vertex_values import Array, VertexValues
+from fieldconv.tasks.base.vertex_values import VertexValues
 
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
@@ -142,7 +142,7 @@ class PairTask(Task):
             for one in found
         ]
 
-    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+    def correspond(self, one: Prediction, other: Prediction) -> Ints:
         """Return the vertex of the other mesh with the nearest descriptor."""
         return np.asarray(cKDTree(other.descriptors).query(one.descriptors)[1], np.int64)
 
@@ -155,9 +155,7 @@ def pair_name(pair: PairExample) -> str:
     return f"{pair.scene.name} → {pair.model.name}"
 
 
-def corresponding_points(
-    matches: PairMatches, draw: np.random.Generator, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def corresponding_points(matches: PairMatches, draw: np.random.Generator, count: int) -> tuple[Ints, Ints]:
     """Return samples of the scene and of the model that correspond, drawn at random."""
     scene, model = matches.match.numpy()
     if not len(scene):

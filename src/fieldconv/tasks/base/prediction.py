@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._io import write_array, write_csv
 from fieldconv.geometry.mesh.check import Oddities
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.tasks.base.vertex_values import Array, Kind, VertexValues, confidence_values
+from fieldconv.tasks.base.vertex_values import Kind, VertexValues, confidence_values
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
@@ -32,11 +33,11 @@ class Decoded(NamedTuple):
         Numbers, or tangent vectors.
     """
 
-    labels: NDArray[np.int64] | None = None
+    labels: Ints | None = None
     scores: NDArray[np.float32] | None = None
     values: Array | None = None
 
-    def at(self, new_vertex: NDArray[np.int64]) -> Decoded:
+    def at(self, new_vertex: Ints) -> Decoded:
         """Return answers per vertex for a mesh whose vertex i is ``new_vertex[i]`` here, or −1 for none."""
         lost = new_vertex < 0
 
@@ -73,7 +74,7 @@ class Prediction:
     """
 
     mesh: Mesh
-    labels: NDArray[np.int64] | None
+    labels: Ints | None
     scores: NDArray[np.float32] | None
     descriptors: NDArray[np.float32] | None
     class_names: tuple[str, ...] = ()
@@ -90,7 +91,7 @@ class Prediction:
         return None
 
     @property
-    def confidence(self) -> NDArray[np.float64] | None:
+    def confidence(self) -> Floats | None:
         """Probability of the label of the shape, or at each vertex; 0 where there is none."""
         if self.labels is None or self.scores is None:
             return None

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fieldconv._arrays import Bools, Ints
 from fieldconv._checked import checked
 from fieldconv.geometry.damage.damage import Damaged, carry_vectors
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -96,8 +97,8 @@ class EmbeddedShape:
 
     mesh: Mesh
     kind: int
-    part: NDArray[np.int64]
-    place: Callable[[], NDArray[np.int64]]
+    part: Ints
+    place: Callable[[], Ints]
     made: object
     point: Callable[[], NDArray[np.float32]] | None = None
 
@@ -374,11 +375,11 @@ class Task:
         """Write arrays and tables of a prediction; the coloured mesh is written beside them."""
         write_prediction(found, self.show(found), folder, name, descriptors=descriptors)
 
-    def correspond(self, one: Prediction, other: Prediction) -> NDArray[np.int64]:
+    def correspond(self, one: Prediction, other: Prediction) -> Ints:
         """Return (V,) the vertex of the other mesh at each vertex of the first."""
         raise ValueError(f"a network for {self.name} cannot match shapes")
 
-    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> NDArray[np.bool_] | None:
+    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> Bools | None:
         """Return (V,) where the first mesh has what the other lacks, or None if only a round trip can tell.
 
         ``template`` is the network's.
@@ -403,6 +404,6 @@ class Task:
 
     def picture_points(
         self, network: Network, data: Examples, points: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+    ) -> tuple[NDArray[np.float32], Ints] | None:
         """Return (n, d) features of points on test shapes and (n,) their classes, to arrange in the plane."""
         return None

@@ -6,12 +6,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from fieldconv._arrays import Array
+
 Kind = Literal["labels", "scalar", "error", "places", "field", "colours", "descriptors"]
 
 

@@ -126,13 +126,13 @@ class Correspondence(LabelTask):
         assert other.scores is not None
         return np.asarray(other.scores.argmax(0)[one.labels], np.int64)
 
-    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> Bools | None:
+    def lacks(self, one: Prediction, other: Prediction) -> Bools | None:
         """Return (V,) where no vertex of the other mesh is near the same place of the template."""
         assert one.labels is not None
         assert other.labels is not None
-        if template is None:
+        if one.template is None:
             return None
-        normed = template.normalised()
+        normed = one.template.normalised()
         graph = edge_graph(normed.vertices, normed.faces)
         away = dijkstra(graph, indices=np.unique(other.labels), min_only=True)
         return np.asarray(away[one.labels] > COVERED)

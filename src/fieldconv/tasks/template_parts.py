@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fieldconv._arrays import Ints
 from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import at_vertices
 from fieldconv.tasks.base import Decoded, Prediction, Task
 from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
 from fieldconv.tasks.template_points import TemplatePoints
@@ -22,10 +23,11 @@ class TemplateParts(TemplatePoints):
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
         """Return parts; ``values`` are places, their confidence, and the parts of finer levels."""
-        located, parts = self.located(outputs, surface)
-        scores = parts[0].numpy()
-        finer = [level.argmax(1, keepdim=True).numpy().astype(np.float32) for level in parts[1:]]
-        return Decoded(scores.argmax(1).astype(np.int64), scores, np.hstack([located, *finer]))
+        levels = [outputs[:, first:last].softmax(1) for first, last in pairwise(self.places.starts)]
+        parts, *others = (at_vertices(surface, level) for level in levels)
+        finer = [other.argmax(1, keepdim=True).numpy().astype(np.float32) for other in others]
+        values, scores = np.hstack([self.located(outputs, surface), *finer]), parts.numpy()
+        return Decoded(scores.argmax(1).astype(np.int64), scores, values)
 
     def averaged(self, found: Sequence[Decoded]) -> Decoded:
         scores = np.mean([one.scores for one in found if one.scores is not None], 0)

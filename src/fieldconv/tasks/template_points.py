@@ -30,11 +30,8 @@ from fieldconv.tasks.base import (
     Chunk,
     Decoded,
     EmbeddedShape,
-    Evaluation,
     Examples,
-    Follow,
     Metric,
-    Outputs,
     Prediction,
     Task,
     TrainingConfig,
@@ -165,24 +162,21 @@ class TemplatePoints(Task):
 
     # Results
 
-    def located(self, outputs: Tensor, surface: Surface) -> tuple[NDArray[np.float32], list[Tensor]]:
-        """Return (V, d + 1) places in the layout with their confidence, and the probabilities of parts."""
+    def located(self, outputs: Tensor, surface: Surface) -> NDArray[np.float32]:
+        """Return (V, d + 1) places in the layout with their confidence."""
         places = self.places
-        starts = places.starts
-        likely = outputs[:, starts[-1] :].softmax(1)
+        likely = outputs[:, places.starts[-1] :].softmax(1)
         around = torch.from_numpy(places.around)
         mode = (likely @ around).argmax(1)
         near = likely * around[mode]
         mass = near.sum(1, keepdim=True)
         place = near @ torch.from_numpy(places.anchor_place) / mass.clamp(min=1e-12)
         sure = (likely * (around[mode] > np.exp(-2))).sum(1, keepdim=True)
-        read = at_vertices(surface, torch.cat([place, sure], 1)).numpy().astype(np.float32)
-        parts = [at_vertices(surface, outputs[:, first:last].softmax(1)) for first, last in pairwise(starts)]
-        return read, parts
+        return at_vertices(surface, torch.cat([place, sure], 1)).numpy().astype(np.float32)
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
         """Return the nearest vertex of the template; ``values`` are the places, and last the confidence."""
-        return self._nearest(self.located(outputs, surface)[0])
+        return self._nearest(self.located(outputs, surface))
 
     def averaged(self, found: Sequence[Decoded]) -> Decoded:
         """Return the mean place near the surest one: places that are far apart are not averaged."""
@@ -217,11 +211,6 @@ class TemplatePoints(Task):
         if self.places.labels:
             numbers["part_accuracy"] = float((self.parts_at(found.labels[known]) == labels[:, 0]).mean())
         return numbers
-
-    def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
-        if self.template is None:
-            return self.bound_to(data.template).evaluate(network, data, follow=follow)
-        return super().evaluate(network, data, follow=follow)
 
     def _place(self, found: Decoded | Prediction) -> NDArray[np.float32]:
         """(V, d) of a prediction's vertices in the layout; NaN where there is none."""

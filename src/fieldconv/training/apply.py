@@ -21,7 +21,7 @@ from fieldconv.geometry.mesh.mesh import Mesh, Repair
 from fieldconv.geometry.mesh.numbering import by_position
 from fieldconv.geometry.shapefile import load_shape
 from fieldconv.geometry.spectral.map_refinement import refine_maps
-from fieldconv.networks.protocol import Network
+from fieldconv.networks.protocol import PER_SHAPE, Network
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks import all_tasks, task_named
@@ -78,7 +78,7 @@ def predict(
     found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples, samplings)
     if found.values is not None and np.iscomplexobj(found.values):
         found = replace(found, values=_as_given(found.values, by_position(usable.mesh).mirrored))
-    if not task.per_shape:
+    if task.head != PER_SHAPE:
         found = _back(found, usable.new_vertex)
     odd = oddities(mesh, usable.actions)
     found = replace(found, mesh=mesh, input=odd)
@@ -191,7 +191,7 @@ def match(
     confidence = np.exp(-error / CONFIDENCE_SCALE)
     there = usable_b.vertex_map[there]
     if partial:
-        lacks = task.lacks(first, second, model.template)
+        lacks = task.lacks(first, second)
         there = np.where(error > NO_MATCH_DISTANCE if lacks is None else lacks, -1, there)
     new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
     there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])

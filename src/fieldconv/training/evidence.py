@@ -71,7 +71,7 @@ def write_evidence(
     shapes : int
         How many of the worst and best shapes to keep.
     """
-    out, task = Path(out), task_named(result.task)
+    out, task = Path(out), task_named(result.task).bound_to(model.template)
     run = Run(evaluation=result)
     chosen = worst_and_best([run.goodness(shape) for shape in run.shapes], shapes)
     shutil.rmtree(shape_file(out, 0).parent, ignore_errors=True)  # none of an earlier evaluation may stay

@@ -16,8 +16,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.resample.coarsen import coarsen
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.runs.files import read_run
-from fieldconv.runs.run import Run
-from fieldconv.runs.trust import beside, remarks
+from fieldconv.runs.run import Run, beside, remarks
 from fieldconv.tasks.base.evaluation import Evaluation
 from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import page

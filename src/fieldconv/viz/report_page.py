@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from fieldconv._duration import duration
 from fieldconv.runs.files import read_run
 from fieldconv.runs.groups import Difference, RunGroup, group_by_seed
-from fieldconv.runs.run import Run, RunError, epochs_of
-from fieldconv.runs.trust import remarks
+from fieldconv.runs.run import Run, RunError, epochs_of, remarks
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.metric import Metric, count
 from fieldconv.viz import figures, page

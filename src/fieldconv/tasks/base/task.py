@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 import scipy
@@ -20,7 +20,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Sample
 from fieldconv.labels.label_files import write_numbers
 from fieldconv.labels.own_folder import OwnFolder, read_values
-from fieldconv.networks.protocol import PER_SHAPE, Head, Network, NetworkConfig
+from fieldconv.networks.protocol import Head, Network, NetworkConfig
 from fieldconv.surface.batches import batch
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.views import at_vertices, select, turned, turning_columns
@@ -43,14 +43,9 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Outputs = Callable[["Surface"], Tensor]
-Thing = TypeVar("Thing")
+Follow = Callable[[Iterable[Example]], Iterable[Example]]
+"""Wraps the loop over a dataset, to show progress."""
 Settings = TypeVar("Settings", bound=NetworkConfig)
-
-
-class Follow(Protocol):
-    """Wraps the loop over some things, to show progress."""
-
-    def __call__(self, things: Iterable[Thing], /) -> Iterable[Thing]: ...
 
 
 @dataclass
@@ -164,11 +159,6 @@ class Task:
     one_template: ClassVar[bool] = False
     calibrated: ClassVar[bool] = False
     can_match: bool = False
-
-    @property
-    def per_shape(self) -> bool:
-        """Whether answers are for whole shapes, instead of for each vertex."""
-        return self.head == PER_SHAPE
 
     # Settings
 
@@ -379,11 +369,8 @@ class Task:
         """Return (V,) the vertex of the other mesh at each vertex of the first."""
         raise ValueError(f"a network for {self.name} cannot match shapes")
 
-    def lacks(self, one: Prediction, other: Prediction, template: Mesh | None) -> Bools | None:
-        """Return (V,) where the first mesh has what the other lacks, or None if only a round trip can tell.
-
-        ``template`` is the network's.
-        """
+    def lacks(self, one: Prediction, other: Prediction) -> Bools | None:
+        """Return (V,) where the other mesh lacks what the first has; None if only a round trip can tell."""
         return None
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:

@@ -61,6 +61,11 @@ def test_values_as_people_read_them(style: str, value: float | None, text: str) 
     assert Metric("x", style=style).text(value) == text  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("style", "text"), [("percent", "92.9 ± 1.2 %"), ("plain", "0.9291 ± 0.012")])
+def test_a_mean_is_read_with_its_spread(style: str, text: str) -> None:
+    assert Metric("x", style=style).text_with_spread(0.9291, 0.012) == text  # type: ignore[arg-type]
+
+
 @given(
     st.builds(
         Metric,

@@ -19,13 +19,8 @@ from fieldconv.tasks.base.metric import Metric, count
 class RunGroup:
     """Runs that differ in their seed only; often there is just one.
 
-    Attributes
-    ----------
-    name : str
-    runs : dict of int to Run
-        Runs by seed, or by any other number.
-    labels : dict of int to str
-        Names of the runs, where they are not made from the group's name and the seed.
+    ``runs`` are by seed, or by any other number; ``labels`` are names of the runs that are not made from the
+    group's name and the seed.
     """
 
     name: str
@@ -111,16 +106,8 @@ class RunGroup:
 class Compared(RunGroup):
     """A network in a comparison: what it reached with each seed, and what it costs.
 
-    Attributes
-    ----------
-    name : str
-    runs : dict of int to Run
-        Runs by seed.
-    parameters : int
-    preparation, step : float
-        Seconds to prepare a mesh, and of a training step.
-    memory : int or None
-        Bytes that a training step needs.
+    ``preparation`` and ``step`` are seconds to prepare a mesh and of a training step, ``memory`` the bytes
+    that a step needs.
     """
 
     parameters: int
@@ -174,15 +161,8 @@ class Compared(RunGroup):
 class Difference:
     """How two networks differ on the same shapes.
 
-    Attributes
-    ----------
-    one, other : str
-        Names of the networks.
-    mean : float
-        Mean over shapes of the first one's number less the other's.
-    shapes : int
-    chance : float
-        Probability of such a difference between networks that do equally well, corrected for all pairs.
+    ``mean`` is the mean over shapes of the first one's number less the other's, ``chance`` the probability of
+    such a difference between networks that do equally well, corrected for all pairs.
     """
 
     one: str

@@ -25,15 +25,8 @@ Record: TypeAlias = dict[str, Any]
 class Curves:
     """What the curves of an evaluation show, for reports and figures.
 
-    Parameters
-    ----------
-    title, caption : str
-    x, y : str
-        What the axes are.
-    percent, percent_x : bool
-        Whether y, and x, is a share, shown in percent.
-    diagonal : str
-        What the diagonal y = x means, if it is to be drawn.
+    ``x`` and ``y`` name the axes; ``percent`` and ``percent_x`` say whether y and x are shares, shown in
+    percent; ``diagonal`` is what y = x means, if it is to be drawn.
     """
 
     title: str = "Curves"
@@ -65,8 +58,8 @@ class Evaluation:
     metrics : dict of str to float
         Single numbers, the most important one first.
     shapes : list of dict
-        For each shape or pair its name and its own numbers; maybe a ``note`` in words, and an ``order`` by
-        which best and worst are told.
+        For each shape or pair its name and its own numbers; maybe a ``note`` in words, and an ``order`` that
+        is larger for better results.
     tables : dict of str to arrays
         Confusion matrices and what else is not a single number.
     curves : dict of str to (k, 2) arrays
@@ -178,8 +171,6 @@ class Evaluation:
 def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite number.
 
-    Examples
-    --------
     >>> [is_number(value) for value in (1, np.float32(0.5), float("nan"), True, "1", None)]
     [True, True, False, False, False, False]
     """

@@ -39,13 +39,7 @@ def confusion(
 
 
 def accuracy(matrix: Floats) -> float:
-    """Return the share on the diagonal of a confusion matrix; NaN if it is empty.
-
-    Examples
-    --------
-    >>> accuracy(np.array([[3.0, 1.0], [0.0, 4.0]]))
-    0.875
-    """
+    """Return the share on the diagonal of a confusion matrix; NaN if it is empty."""
     total = matrix.sum()
     return float(np.trace(matrix) / total) if total > 0 else float("nan")
 
@@ -55,8 +49,9 @@ def intersection_over_union(matrix: Floats) -> Floats:
 
     Examples
     --------
-    >>> intersection_over_union(np.array([[3.0, 1.0, 0], [0, 4.0, 0], [0, 0, 0]])).tolist()
-    [0.75, 0.8, nan]
+    >>> matrix = np.array([[3.0, 1.0, 0], [0, 4.0, 0], [0, 0, 0]])
+    >>> intersection_over_union(matrix).tolist(), mean_iou(matrix), accuracy(matrix)
+    ([0.75, 0.8, nan], 0.775, 0.875)
     """
     both = np.diag(matrix)
     either = matrix.sum(0) + matrix.sum(1) - both
@@ -66,13 +61,7 @@ def intersection_over_union(matrix: Floats) -> Floats:
 
 
 def mean_iou(matrix: Floats) -> float:
-    """Return the mean of `intersection_over_union` over the classes that occur; NaN if none does.
-
-    Examples
-    --------
-    >>> mean_iou(np.array([[3.0, 1.0, 0], [0, 4.0, 0], [0, 0, 0]]))
-    0.775
-    """
+    """Return the mean of `intersection_over_union` over the classes that occur; NaN if none does."""
     found = intersection_over_union(matrix)
     return float(np.nanmean(found)) if (~np.isnan(found)).any() else float("nan")
 
@@ -166,13 +155,8 @@ def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
     """Return (Q,) the average precision that candidates in random order reach in the mean.
 
     Before the i-th candidate, if it is right, the i − 1 others hold their share of the other right ones, so
-    its precision is 1/i + (1 − 1/i) (right − 1) / (candidates − 1); and every i is equally likely.
-
-    Parameters
-    ----------
-    right : (Q,) ints
-        How many candidates are right, at least one.
-    candidates : int
+    its precision is 1/i + (1 − 1/i) (right − 1) / (candidates − 1); and every i is equally likely. ``right``
+    (Q,) says how many candidates are right, at least one.
 
     Examples
     --------
@@ -187,7 +171,7 @@ def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
 def mean_interval(
     values: ArrayLike, weights: ArrayLike | None = None, *, rounds: int = 2000
 ) -> tuple[float, float] | None:
-    """Return where the mean over test shapes would be in 95 % of cases, with other shapes of the same kind.
+    """Return the 95 % interval of a mean over test shapes; None for fewer than `FEWEST` shapes.
 
     Shapes are resampled with replacement (bootstrap). Values that are all 0 or 1, which would give an
     interval of no length if all were right, get Wilson's interval instead.
@@ -200,11 +184,6 @@ def mean_interval(
         Weight of each shape in the mean, such as its number of vertices.
     rounds : int
         How often shapes are drawn.
-
-    Returns
-    -------
-    (float, float) or None
-        None for fewer than `FEWEST` shapes.
 
     Examples
     --------
@@ -252,19 +231,14 @@ def sum_interval(
 
 
 def _wilson(share: float, count: int) -> tuple[float, float]:
-    """Return Wilson's interval of a share of right answers."""
+    """Return Wilson's interval of a share."""
     spread = _Z * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
     middle, scale = share + _Z**2 / (2 * count), 1 + _Z**2 / count
     return (middle - spread) / scale, (middle + spread) / scale
 
 
 def majority(confusion: Floats) -> tuple[int, float]:
-    """Return the most frequent true class, and the accuracy of always answering it.
-
-    Parameters
-    ----------
-    confusion : (K, K) counts
-        Rows are true classes.
+    """Return the most frequent true class (row of the matrix), and the accuracy of always answering it.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """What presets say, and how settings are put together: a preset, then a file, then options.
 
-Settings are merged from layers. A layer is a name, which says where its values come from, and values; of two
-layers that have a value for one field, the later wins.
+Settings are merged from layers; later layers win. A layer has a name, which says where its values come from.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ class Preset:
 
     Parameters
     ----------
-    training : dict
-        Fields of `TrainingConfig`.
-    surface : dict
-        Fields of `SurfaceSettings`, for any network that has them: radius, samples, features …
+    training, surface : dict
+        Fields of `TrainingConfig`, and of `SurfaceSettings` for any network that has them.
     networks : dict of str to dict
         Fields of a network's settings, by its name.
     vertices : int or None

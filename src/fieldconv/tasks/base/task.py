@@ -101,15 +101,13 @@ class EmbeddedShape:
 class Task:
     """What is to be learnt. A subclass in a file of its own says all that is particular about it.
 
-    The attributes and methods below have defaults that fit a task of one number at each vertex; a task of
-    that kind need only set ``name`` and ``metrics`` and define ``loss`` and ``measure``.
+    The defaults fit a task of one number at each vertex, which need only set ``name`` and ``metrics`` and
+    define ``loss`` and ``measure``.
 
     Attributes
     ----------
-    name, about : str
-        Name by which it is found, and what it gives in a few words, for help texts.
-    layout : str
-        What a folder for it looks like.
+    name, about, layout : str
+        Name by which it is found; what it gives, and what a folder for it looks like, for help texts.
     head : "labels", "classification", "descriptors" or "vectors"
         What the network must put out, see `NetworkConfig`.
     default_outputs : int or None
@@ -132,10 +130,8 @@ class Task:
         The class of its training settings; a task may have more fields.
     targets : tuple of str
         The tensors of a surface that `loss` reads.
-    paired : bool
-        Whether an example is a pair of surfaces.
-    one_template : bool
-        Whether targets are vertices of one template.
+    paired, one_template : bool
+        Whether an example is a pair of surfaces; whether targets are vertices of one template.
     calibrated : bool
         Whether outputs are scores of classes, which a temperature makes honest probabilities of.
     can_match : bool

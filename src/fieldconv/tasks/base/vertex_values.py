@@ -17,7 +17,7 @@ Kind = Literal["labels", "scalar", "error", "places", "field", "colours", "descr
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VertexValues:
-    """One kind of value at every vertex of a mesh.
+    """A value at every vertex of a mesh.
 
     Parameters
     ----------

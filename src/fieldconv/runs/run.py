@@ -35,7 +35,7 @@ import numpy as np
 from fieldconv._arrays import Array, Floats, Ints
 from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record, is_number
 from fieldconv.tasks.base.metric import Metric, metric_of
-from fieldconv.tasks.base.metrics import majority, mean_interval
+from fieldconv.tasks.base.metrics import accuracy, majority, mean_interval
 
 CONFIG, LOG = "config.json", "metrics.csv"
 LOGS = ("log.csv", LOG)
@@ -79,11 +79,8 @@ class Run:
     def described(self, description: Mapping[str, object]) -> Run:
         """Return the run with a description of what its numbers mean, unless it has one itself.
 
-        Parameters
-        ----------
-        description : mapping
-            ``metrics`` (key to `Metric.to_dict`), ``rank_by`` (key by which shapes are sorted), ``curves``
-            (`Curves.to_dict`), ``shapes_caption`` (text above the shapes). Any of them may be missing.
+        It may have ``metrics`` (key to `Metric.to_dict`), ``rank_by`` (key by which shapes are sorted),
+        ``curves`` (fields of `Curves`) and ``shapes_caption`` (text above the shapes).
         """
         if self.evaluation.description:
             return self
@@ -171,11 +168,6 @@ class Run:
         """Return a shape's result in a few words."""
         if shape.get("note"):
             return str(shape["note"])
-        if is_number(shape.get("truth")) and is_number(shape.get("predicted")):
-            truth, predicted = (self.class_name(int(shape[key])) for key in ("truth", "predicted"))
-            confidence = shape.get("confidence")
-            sure = f" ({100 * confidence:.0f} %)" if is_number(confidence) else ""
-            return f"{truth}{sure}" if truth == predicted else f"{truth}, predicted {predicted}{sure}"
         key = self.rank_by
         if key is None or not is_number(shape.get(key)):
             return ""
@@ -256,10 +248,8 @@ class Run:
         """Return a way to guess and what it reaches: as the evaluation says, or the commonest class."""
         if (given := self.evaluation.guesses.get(key)) is not None:
             return given
-        counts = self._counts
-        if counts is None:
-            return None
-        if not math.isclose(np.trace(counts) / counts.sum(), self.metrics.get(key, math.nan), abs_tol=1e-6):
+        counts, value = self._counts, self.metrics.get(key, math.nan)
+        if counts is None or not math.isclose(accuracy(counts), value, abs_tol=1e-6):
             return None
         best, share = majority(counts)
         return f"always “{self.class_name(best)}”", share

@@ -96,30 +96,29 @@ class Classification(LabelTask):
         return Decoded(labels=np.asarray(scores.argmax(), np.int64), scores=scores)
 
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
-        truth, predicted, shapes = [], [], []
+        shapes: list[Record] = []
         reliability = Reliability()
         names = tuple(data.class_names)
         for surface in follow(data):
-            found = self.decode(network(surface), surface)
-            assert found.scores is not None
-            truth.append(int(surface.y))
-            predicted.append(int(found.scores.argmax()))
-            sure = float(found.scores.max())
-            right = truth[-1] == predicted[-1]
+            scores = self.decode(network(surface), surface).scores
+            assert scores is not None
+            truth, predicted, sure = int(surface.y), int(scores.argmax()), float(scores.max())
+            right = truth == predicted
             reliability.add([sure], [right])
-            wrong = "" if right else f", predicted {names[predicted[-1]]}"
+            wrong = "" if right else f", predicted {names[predicted]}"
             shapes.append(
                 {
                     "name": surface.name,
-                    "truth": truth[-1],
-                    "predicted": predicted[-1],
+                    "truth": truth,
+                    "predicted": predicted,
                     "accuracy": float(right),
                     "confidence": sure,
-                    "note": f"{names[truth[-1]]}{wrong} ({100 * sure:.0f} %)",
+                    "note": f"{names[truth]}{wrong} ({100 * sure:.0f} %)",
                     "order": sure if right else -sure,  # of wrong answers the surest is the worst
                 }
             )
-        matrix = confusion(truth, predicted, len(names))
+        truths, answers = ([shape[key] for shape in shapes] for key in ("truth", "predicted"))
+        matrix = confusion(truths, answers, len(names))
         return Evaluation(
             self.name,
             {"accuracy": accuracy(matrix), CALIBRATION.key: reliability.error},

@@ -137,36 +137,29 @@ class Segmentation(LabelTask):
             on_samples[k] = confusion(surface.y.numpy(), scores.argmax(1).numpy(), classes)
             on_vertices[k] = own
             by_area[k] = confusion(truth, predicted, classes, surface.vertex_area.numpy())
-            shapes.append(
-                {
-                    "name": surface.name,
-                    "vertices": len(truth),
-                    "accuracy": accuracy(own),
-                    "mean_iou": mean_iou(own),
-                }
-            )
+            numbers = {"accuracy": accuracy(own), "mean_iou": mean_iou(own)}
+            shapes.append({"name": surface.name, "vertices": len(truth), **numbers})
         measured = {
             "accuracy": (on_vertices, accuracy),
             "sample_accuracy": (on_samples, accuracy),
             "area_accuracy": (by_area, accuracy),
             "mean_iou": (on_vertices, mean_iou),
         }
-        names = tuple(data.class_names)
-        intervals = {key: sum_interval(tables, measure) for key, (tables, measure) in measured.items()}
-        total = on_vertices.sum(0)
+        names, total = tuple(data.class_names), on_vertices.sum(0)
+        metrics, guesses, intervals = {}, {}, {}
+        for key, (tables, measure) in measured.items():
+            metrics[key] = measure(tables.sum(0))
+            guesses[key] = _one_answer(tables.sum(0), measure, names)
+            if (interval := sum_interval(tables, measure)) is not None:
+                intervals[key] = interval
         return Evaluation(
             self.name,
-            {
-                **{key: measure(tables.sum(0)) for key, (tables, measure) in measured.items()},
-                CALIBRATION.key: reliability.error,
-            },
+            {**metrics, CALIBRATION.key: reliability.error},
             shapes,
             {"confusion": total, "iou": intersection_over_union(total)},
             {"confidence": reliability.curve},
-            guesses={
-                key: _one_answer(tables.sum(0), measure, names) for key, (tables, measure) in measured.items()
-            },
-            intervals={k: v for k, v in intervals.items() if v is not None} | reliability.intervals,
+            guesses=guesses,
+            intervals=intervals | reliability.intervals,
             class_names=names,
         )
 
@@ -175,15 +168,11 @@ class Segmentation(LabelTask):
         found = self.decode(outputs(surface), surface).labels
         truth, names = surface.vertex_y.numpy(), tuple(data.class_names)
         assert found is not None
+        wrong = np.where(truth < 0, np.nan, found != truth)
         return [
             VertexValues(name="Prediction", kind="labels", values=found, class_names=names),
             VertexValues(name="Truth", kind="labels", values=truth, class_names=names),
-            VertexValues(
-                name="Wrong",
-                kind="error",
-                values=np.where(truth < 0, np.nan, found != truth),
-                limits=(0.0, 1.0),
-            ),
+            VertexValues(name="Wrong", kind="error", values=wrong, limits=(0.0, 1.0)),
         ]
 
     def picture_points(

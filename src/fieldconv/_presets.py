@@ -1,6 +1,6 @@
-"""Reads `presets.yaml`, which holds the presets of the tasks and networks that come with the package.
+"""Reads `presets.yaml`: the presets of the tasks and networks that come with the package.
 
-Tasks and networks of other packages state theirs in their own classes, in the same form.
+Those of other packages state theirs in their classes, in the same form.
 """
 
 from __future__ import annotations

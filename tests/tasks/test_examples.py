@@ -15,7 +15,7 @@ from fieldconv.tasks import Examples
 from tests.training.blobs import blobs
 
 ROOT = Path(fieldconv.__file__).parent
-MEMBERS = {name for name in vars(Examples) if not name.startswith("_")}
+MEMBERS = {name for name in (*vars(Examples), *Examples.__annotations__) if not name.startswith("_")}
 
 
 def arguments() -> Iterator[tuple[Path, ast.arg]]:

@@ -221,7 +221,7 @@ def _right(ball: Tensor, scene: int, model: int) -> Bools:
 def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "ball") -> PrecisionRecall:
     """Return precision and recall of descriptors (n, d) of the scene's samples against the model's.
 
-    Right is what ``ball`` of the matches says: "ball" (drawn on the model) or "scene_ball".
+    ``ball`` says what is right: "ball" (drawn on the model) or "scene_ball".
     """
     right = _right(getattr(matches, ball), len(scene), len(model))
     asked = right.any(1)

@@ -18,27 +18,16 @@ Example: TypeAlias = Any
 
 
 class PairMatches(Protocol):
-    """Which samples of the two surfaces of a pair correspond; see `fieldconv.datasets.Matches`.
+    """Which samples of the two surfaces of a pair correspond; see `fieldconv.datasets.Matches`."""
 
-    Attributes
-    ----------
-    match : (2, C) int64
-        Samples of the scene, and the sample of the model nearest to the true place.
-    ball, scene_ball : (2, K) int64
-        All samples of the model that count as right for a sample of the scene; the same with the ball drawn
-        on the scene.
-    samples : (1, 2) int64
-        Number of samples of the scene and of the model.
-    """
-
-    @property
-    def match(self) -> Tensor: ...
-    @property
-    def ball(self) -> Tensor: ...
-    @property
-    def scene_ball(self) -> Tensor: ...
-    @property
-    def samples(self) -> Tensor: ...
+    match: Tensor
+    """(2, C) int64, samples of the scene, and the sample of the model nearest to the true place."""
+    ball: Tensor
+    """(2, K) int64, all samples of the model that count as right for a sample of the scene."""
+    scene_ball: Tensor
+    """(2, K) int64, the same with the ball drawn on the scene."""
+    samples: Tensor
+    """(1, 2) int64, the number of samples of the scene and of the model."""
 
 
 class PairExample(Protocol):
@@ -57,17 +46,14 @@ class PairExample(Protocol):
 class Examples(Protocol):
     """A dataset as tasks, training and evaluation see it."""
 
-    @property
-    def name(self) -> str:
-        """What it is called in messages and reports."""
-
-    @property
-    def task(self) -> str:
-        """Name of the task that its targets are for."""
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """Classes or parts, in the order of their numbers; empty if there are none."""
+    name: str
+    """What it is called in messages and reports."""
+    task: str
+    """Name of the task that its targets are for."""
+    class_names: tuple[str, ...]
+    """Classes or parts, in the order of their numbers; empty if there are none."""
+    transform: Callable[[Surface], Surface] | None
+    """What is applied whenever a surface is looked up, if anything."""
 
     @property
     def num_classes(self) -> int:
@@ -84,10 +70,6 @@ class Examples(Protocol):
     @property
     def settings(self) -> SurfaceSettings | None:
         """Settings with which meshes are prepared; None if that is done by one's own callable."""
-
-    @property
-    def transform(self) -> Callable[[Surface], Surface] | None:
-        """What is applied whenever a surface is looked up, if anything."""
 
     def __len__(self) -> int: ...
 

@@ -29,8 +29,8 @@ class Decoded(NamedTuple):
         Class of the shape, or part or template vertex at each vertex.
     scores : (C,) or (V, C) float32, or None
         Probabilities of the classes.
-    values : (k,), (V,) or (V, k) float32, or complex64 in the tangent frames, or None
-        Numbers, or tangent vectors.
+    values : (k,), (V,) or (V, k) float32 or complex64, or None
+        Numbers, or tangent vectors in the frames of `tangent_frames`.
     """
 
     labels: Ints | None = None
@@ -58,15 +58,11 @@ class Prediction:
     ----------
     mesh : Mesh
         As it was given, or read.
-    labels : () or (V,) int64, or None
-        Class of the shape, or part or template vertex at each vertex; −1 at vertices that cannot be used.
-    scores : (C,) or (V, C) float32, or None
-        Class probabilities; zero at vertices that cannot be used.
+    labels, scores, values : array or None
+        As in `Decoded`; −1, 0 and NaN at vertices that cannot be used.
     descriptors : (d,) or (V, d) float32, or None
         What the network has by which to compare points (or shapes); zero at vertices that cannot be used.
     class_names : tuple of str
-    values : (k,), (V,) or (V, k), or None
-        Numbers, or complex tangent vectors in the frames of `tangent_frames`; NaN at unusable vertices.
     template : Mesh or None
         Whose vertices the labels are.
     input : Oddities or None
@@ -85,10 +81,8 @@ class Prediction:
     @property
     def answer(self) -> Array | None:
         """The labels; else the values; else the descriptors."""
-        for found in (self.labels, self.values, self.descriptors):
-            if found is not None:
-                return found
-        return None
+        known = (found for found in (self.labels, self.values, self.descriptors) if found is not None)
+        return next(known, None)
 
     @property
     def confidence(self) -> Floats | None:

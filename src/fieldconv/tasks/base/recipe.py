@@ -90,8 +90,6 @@ class TrainingConfig:
 
         Examples
         --------
-        >>> TrainingConfig(reshaped=3, damaged=12, epochs=60).copies_shown
-        (3, 12)
         >>> TrainingConfig(reshaped=3, damaged=12, epochs=5).copies_shown
         (3, 1)
         """

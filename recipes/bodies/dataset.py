@@ -14,7 +14,7 @@ from fieldconv.datasets.surface_dataset import Own
 from fieldconv.geometry import Mesh
 from fieldconv.labels import Collection, Item, Sample
 from fieldconv.tasks import EmbeddedShape, task_named
-from fieldconv.tasks.template_points import laid_out
+from fieldconv.tasks.template_points import embed_template
 from recipes.bodies.parts import FINE_PARTS, PARTS
 from recipes.bodies.sample import BodySample, BodyTemplate
 
@@ -63,7 +63,9 @@ def body_template(folder: Path) -> Mesh:
     if not path.is_file():
         shape = _template(folder)
         labels = {"label_0": shape.labels.astype(np.uint8), "label_1": shape.fine.astype(np.uint8)}
-        laid_out(Mesh(shape.mesh.vertices, shape.mesh.faces, "body template", vertex_data=labels)).save(path)
+        embed_template(Mesh(shape.mesh.vertices, shape.mesh.faces, "body template", vertex_data=labels)).save(
+            path
+        )
     return Mesh.load(path)
 
 

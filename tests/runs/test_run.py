@@ -12,7 +12,7 @@ import pytest
 from fieldconv.runs import (
     Run,
     RunError,
-    beside,
+    metric_context,
     read_run,
     remarks,
     write_descriptors,
@@ -60,8 +60,8 @@ def test_an_evaluation_says_the_same_before_and_after_it_was_written(tmp_path: P
     assert list(remarks(here)) == list(remarks(there)) != []
     assert here.metrics == there.metrics
     for key in found.metrics:
-        assert beside(here, key) == beside(there, key)
-    assert beside(here, "mean_iou") == "40.0 % to 60.0 %, always “head”: 30.0 %"
+        assert metric_context(here, key) == metric_context(there, key)
+    assert metric_context(here, "mean_iou") == "40.0 % to 60.0 %, always “head”: 30.0 %"
     assert [here.goodness(shape) for shape in here.shapes] == [
         there.goodness(shape) for shape in there.shapes
     ]
@@ -98,9 +98,9 @@ def test_a_log_and_descriptors_are_read_as_they_were_written(tmp_path: Path) -> 
 
 def test_a_run_keeps_its_own_description(tmp_path: Path) -> None:
     silent = Run(evaluation=Evaluation("segmentation", {"gap": 1.0}, []))
-    told = silent.described({"metrics": {"gap": {"title": "gap in mm"}}})
+    told = silent.with_description({"metrics": {"gap": {"title": "gap in mm"}}})
     assert (silent.metric("gap").label, told.metric("gap").label) == ("gap", "gap in mm")
-    assert told.described({"metrics": {}}) is told
+    assert told.with_description({"metrics": {}}) is told
 
 
 @pytest.mark.parametrize(

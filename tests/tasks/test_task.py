@@ -40,7 +40,7 @@ def shown(features: str, seed: int = 0, **config: Any) -> tuple[Surface, Surface
     surface = Surface.from_mesh(mesh, radius=0.5, features=features)
     surface.y = torch.arange(42)
     network = FCNet.for_task("segmentation", classes=3, preset="tiny", features=features)
-    return surface, Height().varied(surface, np.random.default_rng(seed), TrainingConfig(**config), network)
+    return surface, Height().augment(surface, np.random.default_rng(seed), TrainingConfig(**config), network)
 
 
 def map_between(before: Tensor, after: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def test_training_turns_uniformly() -> None:
     pole.pos = pole.x = torch.eye(3)
     network = FCNet.for_task("segmentation", classes=3, preset="tiny")
     draw = np.random.default_rng(0)
-    turned = torch.stack([Height().varied(pole, draw, TrainingConfig(), network).x for _ in range(2000)])
+    turned = torch.stack([Height().augment(pole, draw, TrainingConfig(), network).x for _ in range(2000)])
     assert turned.mean(0).abs().max() < 0.06
     assert (turned.square().mean(0) - 1 / 3).abs().max() < 0.04
 

@@ -16,7 +16,7 @@ from fieldconv.labels import Collection, Item, Sample
 from fieldconv.networks import FCNet
 from fieldconv.surface import Surface, ToSurface
 from fieldconv.tasks import Chunk, Decoded, Prediction, TemplateParts, TemplatePoints, TrainingConfig
-from fieldconv.tasks.template_points import laid_out, places_of
+from fieldconv.tasks.template_points import embed_template, places_of
 from fieldconv.training import load, match, predict, train
 from shapes import icosphere
 
@@ -27,7 +27,7 @@ def template() -> Mesh:
     vertices, faces = icosphere(3)
     points = np.asarray(vertices, float) * [1, 1.3, 1.7]
     data = {"label_0": (points[:, 2] > 0).astype(np.uint8), "label_1": (points > 0) @ np.array([1, 2, 4])}
-    return laid_out(Mesh(points, faces, vertex_data=data), anchors=150)
+    return embed_template(Mesh(points, faces, vertex_data=data), anchors=150)
 
 
 def ideal(template: Mesh, positions: np.ndarray) -> torch.Tensor:
@@ -90,7 +90,7 @@ def test_mean_of_places_leaves_out_those_of_another_opinion(template: Mesh) -> N
     apart = np.linalg.norm(far - place, axis=1) > 0.1
     sure = [np.full((len(place), 1), share, np.float32) for share in (0.6, 0.2, 0.4)]
     found = [Decoded(values=np.hstack([p, s])) for p, s in zip((place, near, far), sure, strict=True)]
-    values = task.averaged(found).values
+    values = task.average(found).values
     assert values is not None
     assert apart.mean() > 0.5
     expected = (0.6 * place + 0.2 * near) / 0.8

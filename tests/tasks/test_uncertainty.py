@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldconv.tasks.base.metrics import FEWEST, majority, mean_interval, sum_interval
+from fieldconv.tasks.base.metrics import MIN_SHAPES, majority, mean_interval, sum_interval
 
 
-@given(st.integers(FEWEST, 400), st.data())
+@given(st.integers(MIN_SHAPES, 400), st.data())
 def test_shares_get_wilsons_interval(count: int, data: st.DataObject) -> None:
     """Its ends are the shares p that are 1.96 of their own standard deviations away from what was seen."""
     right = data.draw(st.integers(0, count))
@@ -50,8 +50,8 @@ def test_weights_count() -> None:
 
 
 def test_few_shapes_have_no_interval() -> None:
-    assert mean_interval(np.ones(FEWEST - 1)) is None
-    assert sum_interval(np.ones((FEWEST - 1, 2, 2)), np.trace) is None
+    assert mean_interval(np.ones(MIN_SHAPES - 1)) is None
+    assert sum_interval(np.ones((MIN_SHAPES - 1, 2, 2)), np.trace) is None
 
 
 def test_a_share_of_summed_tables_has_the_interval_of_its_weighted_mean() -> None:

@@ -16,7 +16,7 @@ from fieldconv.geometry import Mesh
 from fieldconv.geometry.damage import damage
 from fieldconv.geometry.mesh.numbering import by_position
 from fieldconv.networks import Network, NetworkConfig
-from fieldconv.tasks.correspondence import COVERED
+from fieldconv.tasks.correspondence import MAX_COUNTERPART_DISTANCE
 from fieldconv.training import match
 from fieldconv.training.apply import NO_MATCH_DISTANCE, round_trip_error
 
@@ -99,6 +99,6 @@ def test_with_a_template_places_that_no_vertex_comes_near_are_missing() -> None:
     # Along edges to the nearest vertex that is left: no path is shorter than the straight line.
     normed = template.normalised().vertices
     straight = cKDTree(normed[done.nearest]).query(normed)[0]
-    assert (found[straight > COVERED] == -1).all()
-    assert (straight > COVERED).mean() > 0.05
+    assert (found[straight > MAX_COUNTERPART_DISTANCE] == -1).all()
+    assert (straight > MAX_COUNTERPART_DISTANCE).mean() > 0.05
     assert np.array_equal(match(network, done.mesh, template, partial=True).target, done.nearest)

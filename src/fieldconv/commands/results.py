@@ -81,7 +81,7 @@ def print_table(
 def print_metrics(result: Evaluation) -> None:
     """Print a table of an evaluation's numbers."""
     run = runs.Run(evaluation=result)
-    context = {key: runs.beside(run, key) for key in result.metrics}
+    context = {key: runs.metric_context(run, key) for key in result.metrics}
     rows: list[Sequence[str] | None] = [
         (run.metric(key).label, run.metric(key).text(value), *([context[key]] if context[key] else []))
         for key, value in result.metrics.items()

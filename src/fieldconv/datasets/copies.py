@@ -53,7 +53,7 @@ def read_damaged(
     count = len(sample.mesh.vertices)
     if len(done.mesh.vertices) < SPARSER * min(count, samples or count):
         done = done.then(refine(done.mesh, SPARSE * samples if samples else count))
-    target = Origin(sample, done) if kind.paired else kind.carried(sample.target, sample.mesh, done)
+    target = Origin(sample, done) if kind.paired else kind.transfer_target(sample.target, sample.mesh, done)
     return Sample(done.mesh, target)
 
 

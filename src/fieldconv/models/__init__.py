@@ -6,6 +6,9 @@ A checkpoint folder holds
 - ``config.json``: task, class names, network settings (with how meshes are prepared), library version;
 - ``README.md``: the same in words;
 - ``template.ply``: for correspondence, the mesh whose vertices are the outputs.
+
+``bodies`` and ``body-points`` are one network, stored once. Two tasks read its outputs: as parts of the body
+(`TemplateParts`), and as points of a template (`TemplatePoints`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ class Shipped(NamedTuple):
     Attributes
     ----------
     folder : its checkpoint folder.
-    task : name of the task it answers; one network may answer several.
+    task : name of the task that reads its outputs.
     about : what it gives, in a few words.
     """
 

@@ -9,5 +9,5 @@ from fieldconv.runs.groups import group_by_seed as group_by_seed
 from fieldconv.runs.run import Benchmark as Benchmark
 from fieldconv.runs.run import Run as Run
 from fieldconv.runs.run import RunError as RunError
-from fieldconv.runs.run import beside as beside
+from fieldconv.runs.run import metric_context as metric_context
 from fieldconv.runs.run import remarks as remarks

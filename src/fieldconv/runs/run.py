@@ -76,7 +76,7 @@ class Run:
     history: dict[str, Floats] = field(default_factory=dict)
     evaluation: Evaluation = field(default_factory=lambda: Evaluation("", {}, []))
 
-    def described(self, description: Mapping[str, object]) -> Run:
+    def with_description(self, description: Mapping[str, object]) -> Run:
         """Return the run with a description of what its numbers mean, unless it has one itself.
 
         It may have ``metrics`` (key to `Metric.to_dict`), ``rank_by`` (key by which shapes are sorted),
@@ -218,7 +218,7 @@ class Run:
         unimportant = ("class_names", "metrics", "benchmark")
         return _flat({key: value for key, value in self.config.items() if key not in unimportant})
 
-    def averaged(self, key: str) -> tuple[Floats, Floats | None] | None:
+    def shape_values(self, key: str) -> tuple[Floats, Floats | None] | None:
         """Return the numbers of shapes whose mean a metric is, and their weights if the mean has any.
 
         None if the metric is no such mean, for example because it is computed from all vertices together.
@@ -241,7 +241,7 @@ class Run:
         """Return the 95 % interval of a metric over shapes like the tested ones, if it can be told."""
         if (given := self.evaluation.intervals.get(key)) is not None:
             return given
-        averaged = self.averaged(key)
+        averaged = self.shape_values(key)
         return None if averaged is None else mean_interval(*averaged)
 
     def guess(self, key: str) -> tuple[str, float] | None:
@@ -286,7 +286,7 @@ class Run:
         return path if path is not None and path.exists() else None
 
 
-def beside(run: Run, key: str) -> str:
+def metric_context(run: Run, key: str) -> str:
     """Return what stands beside a number: its 95 % interval over shapes, and what guessing would reach."""
     metric, interval, guess = run.metric(key), run.interval(key), run.guess(key)
     parts = [] if interval is None else [f"{metric.text(interval[0])} to {metric.text(interval[1])}"]

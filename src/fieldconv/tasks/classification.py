@@ -80,7 +80,7 @@ class Classification(LabelTask):
         """Put the class on a surface: ``y`` (1,)."""
         surface.y = torch.tensor([int(sample.target)])
 
-    def carried(self, target: object, mesh: Mesh, damage: Damaged) -> object:
+    def transfer_target(self, target: object, mesh: Mesh, damage: Damaged) -> object:
         """Return the class: damage does not change it."""
         return target
 

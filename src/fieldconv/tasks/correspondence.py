@@ -36,8 +36,10 @@ from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4  # bottleneck features that a report shows
-COVERED = 0.03  # along edges of the template at unit area: a place that no vertex comes as near to is missing
-EXACT = 0.15  # up to this distance the exact solver's; beyond, within about half a percent
+MAX_COUNTERPART_DISTANCE = 0.03
+"""Along edges of the template at unit area: a place without a vertex that near is missing."""
+EXACT_DISTANCE = 0.15
+"""Distances on templates are exact up to this, and within about half a percent beyond."""
 
 
 class Correspondence(LabelTask):
@@ -126,7 +128,7 @@ class Correspondence(LabelTask):
         assert other.scores is not None
         return np.asarray(other.scores.argmax(0)[one.labels], np.int64)
 
-    def lacks(self, one: Prediction, other: Prediction) -> Bools | None:
+    def missing_counterparts(self, one: Prediction, other: Prediction) -> Bools | None:
         """Return (V,) where no vertex of the other mesh is near the same place of the template."""
         assert one.labels is not None
         assert other.labels is not None
@@ -135,7 +137,7 @@ class Correspondence(LabelTask):
         normed = one.template.normalised()
         graph = edge_graph(normed.vertices, normed.faces)
         away = dijkstra(graph, indices=np.unique(other.labels), min_only=True)
-        return np.asarray(away[one.labels] > COVERED)
+        return np.asarray(away[one.labels] > MAX_COUNTERPART_DISTANCE)
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         surface = data[index]
@@ -188,11 +190,11 @@ def template_distances(mesh: Mesh, folder: str | Path | None = None) -> NDArray[
     """
     store, key = (
         SurfaceCache(folder or default_folder()),
-        ["distances", SOLVER_VERSION, EXACT, mesh_digest(mesh)],
+        ["distances", SOLVER_VERSION, EXACT_DISTANCE, mesh_digest(mesh)],
     )
     stored = store.load(key)
     if stored is None:
-        stored = {"distances": torch.from_numpy(all_distances(mesh.normalised(), EXACT))}
+        stored = {"distances": torch.from_numpy(all_distances(mesh.normalised(), EXACT_DISTANCE))}
         store.save(key, stored)
     distances: NDArray[np.float32] = stored["distances"].numpy()
     return distances

@@ -36,7 +36,7 @@ from fieldconv.tasks.base.metrics import (
 from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
-MOST_COLOURS = 256
+MAX_COLOURS = 256
 
 
 class Segmentation(LabelTask):
@@ -90,7 +90,7 @@ class Segmentation(LabelTask):
                 present[entry.name] = set(np.unique(labels).tolist()) - {-1}
         trained = [present[e.name] for e in entries if e.name in present and e.side != "test"]
         occurring = set().union(*trained) or set().union(*present.values())
-        if coloured and not named and len(occurring) > MOST_COLOURS:
+        if coloured and not named and len(occurring) > MAX_COLOURS:
             folder.problems.append(
                 f"{len(occurring)} different vertex colours; expected one colour for each part"
             )

@@ -1,4 +1,4 @@
-"""Which part of the template is this point on? Answered by a network that knows places on the template."""
+"""Which part of the template is this point on? Read from a network that knows places on the template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from fieldconv.tasks.template_points import TemplatePoints
 
 
 class TemplateParts(TemplatePoints):
-    """What `TemplatePoints` learns, answered as parts: the template's first level, and finer ones."""
+    """The parts of a template, of all levels, read from the outputs of a network for `TemplatePoints`.
+
+    A network for one of the two tasks answers the other as well. `fieldconv.models` lists the shipped one
+    twice: as ``bodies`` for this task, and as ``body-points``.
+    """
 
     name, about = "template-parts", "a part of a template at each vertex, with its place there"
 
@@ -26,12 +30,12 @@ class TemplateParts(TemplatePoints):
         levels = [outputs[:, first:last].softmax(1) for first, last in pairwise(self.places.starts)]
         parts, *others = (at_vertices(surface, level) for level in levels)
         finer = [other.argmax(1, keepdim=True).numpy().astype(np.float32) for other in others]
-        values, scores = np.hstack([self.located(outputs, surface), *finer]), parts.numpy()
+        values, scores = np.hstack([self.locate(outputs, surface), *finer]), parts.numpy()
         return Decoded(scores.argmax(1).astype(np.int64), scores, values)
 
-    def averaged(self, found: Sequence[Decoded]) -> Decoded:
+    def average(self, found: Sequence[Decoded]) -> Decoded:
         scores = np.mean([one.scores for one in found if one.scores is not None], 0)
-        place = self.mean_places(found)
+        place = self.average_places(found)
         finer = np.stack([one.values for one in found if one.values is not None])[:, :, place.shape[1] :]
         sure = np.stack([self._sure(one) for one in found]).argmax(0)
         values = np.hstack([place, finer[sure, np.arange(len(place))]])

@@ -39,24 +39,34 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
 
-ANCHORS = 512  # places of the template that are told apart; the point is found between them
-SPREAD = 0.03  # at unit area, how far the anchors are from a point that answer for it
-SHARED = 6  # anchors that a training point is shared by
-NEAR = 0.06  # within about this of the likeliest anchor, others count for the place
-LENGTHS = 8  # dimensions in which straight distances are geodesic ones; positions at rest are three more
-STRANGE, UNUSUAL = 0.5, 0.85  # mean confidence below which a shape is hardly, or not quite, like the template
-ANOTHER = 0.3  # share of the largest piece that makes another one a shape of its own
-COVERED = 0.8  # a template of which less is covered is missing a large part
-THERE = 0.2  # share of an anchor's area that makes it covered
+ANCHORS = 512
+"""Points of the template that are the network's classes."""
+ANCHOR_SPREAD = 0.03
+"""Width, at unit area, of the Gaussian by which anchors share a training point."""
+ANCHORS_PER_POINT = 6
+"""Number of anchors that share a training point."""
+PLACE_WIDTH = 0.06
+"""Width, at unit area, of the Gaussian by which anchors around the likeliest one count for a place."""
+GEODESIC_DIMENSIONS = 8
+"""Dimensions of the layout in which straight distances are geodesic; positions at rest are three more."""
+LOW_CONFIDENCE, MEDIUM_CONFIDENCE = 0.5, 0.85
+"""Mean confidence below which a shape is hardly, and not quite, like the template."""
+SECOND_SHAPE_SHARE = 0.3
+"""Area of a piece, as a share of the largest one, from which it counts as a second shape."""
+MIN_COVERAGE, ANCHOR_COVERAGE = 0.8, 0.2
+"""Share of the template below which a part is missing; share of an anchor's area from which it is covered."""
 
 
 class TemplatePoints(Task):
     """A place on a template at each vertex, and the parts that the template has there.
 
-    The template is laid out in a space where straight distances are nearly geodesic (`geodesic_embedding`,
-    beside the positions at rest). Some hundred of its points, the anchors, are the network's classes; a
-    point's place is the mean of the anchors around the likeliest, and the nearest point of the template there
-    is its answer. So there are no thousands of scores, and the answers lie between vertices.
+    The template is embedded in a space where straight distances are nearly geodesic (`geodesic_embedding`,
+    beside the positions at rest). Some hundred of its points, the anchors, are the network's classes. The
+    place of a point is the mean of the anchors around the likeliest one, and its answer is the nearest point
+    of the template. So there are no thousands of scores, and answers lie between vertices.
+
+    `TemplateParts` reads the same outputs as parts: one network answers both tasks. The shipped network is
+    such a one, called ``body-points`` with this task and ``bodies`` with the other.
     """
 
     name, about = "template-points", "a point of a template at each vertex, with its parts"
@@ -79,12 +89,12 @@ class TemplatePoints(Task):
         self.template = template
         self.can_match = template is not None  # through the template
 
-    def bound_to(self, template: Mesh | None) -> Task:
+    def with_template(self, template: Mesh | None) -> Task:
         return type(self)(template)
 
     @property
     def places(self) -> Places:
-        """The template, laid out."""
+        """The embedded template."""
         if self.template is None:
             raise ValueError(f"{self.name} needs a template; the network or the data has none")
         return places_of(self.template)
@@ -98,7 +108,7 @@ class TemplatePoints(Task):
         if len(templates) != 1:
             folder.problems.append(f"{len(templates)} template meshes; expected one, template.ply")
         items = folder.items_with_targets(entries, _read, "positions on the template", files=".npy")
-        template = partial(_laid_out, templates[0]) if len(templates) == 1 else None
+        template = partial(_load_template, templates[0]) if len(templates) == 1 else None
         names = part_names(template()) if template is not None else ()
         return folder.divided(self.name, entries, items, class_names=names, template=template)
 
@@ -134,7 +144,7 @@ class TemplatePoints(Task):
         config: TrainingConfig,
         network: Network,
     ) -> Chunk:
-        """Put examples together, with what their points should be: anchors, their shares, and parts."""
+        """Put examples together, with the targets of their points: anchors, their shares, and parts."""
         assert network.template is not None
         chunk = super().collate(examples, draws, config, network)
         anchors, shares, labels = places_of(network.template).targets(chunk.surface.y.numpy())
@@ -162,8 +172,8 @@ class TemplatePoints(Task):
 
     # Results
 
-    def located(self, outputs: Tensor, surface: Surface) -> NDArray[np.float32]:
-        """Return (V, d + 1) places in the layout with their confidence."""
+    def locate(self, outputs: Tensor, surface: Surface) -> NDArray[np.float32]:
+        """Return (V, d + 1) places in the embedding, and their confidence."""
         places = self.places
         likely = outputs[:, places.starts[-1] :].softmax(1)
         around = torch.from_numpy(places.around)
@@ -175,37 +185,37 @@ class TemplatePoints(Task):
         return at_vertices(surface, torch.cat([place, sure], 1)).numpy().astype(np.float32)
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
-        """Return the nearest vertex of the template; ``values`` are the places, and last the confidence."""
-        return self._nearest(self.located(outputs, surface))
+        """Return the nearest vertex of the template; ``values`` are the places, then the confidence."""
+        return self._nearest(self.locate(outputs, surface))
 
-    def averaged(self, found: Sequence[Decoded]) -> Decoded:
-        """Return the mean place near the surest one: places that are far apart are not averaged."""
-        return self._nearest(self.mean_places(found))
+    def average(self, found: Sequence[Decoded]) -> Decoded:
+        """Return the mean of the places near the most confident one."""
+        return self._nearest(self.average_places(found))
 
     def _nearest(self, values: NDArray[np.float32]) -> Decoded:
         """Return places with the vertices of the template that are nearest to them."""
         return Decoded(labels=self.places.tree.query(values[:, :-1])[1].astype(np.int64), values=values)
 
-    def mean_places(self, found: Sequence[Decoded]) -> NDArray[np.float32]:
-        """Return (V, d + 1) the mean places and their mean confidence; those of other opinion count as 0."""
+    def average_places(self, found: Sequence[Decoded]) -> NDArray[np.float32]:
+        """Return (V, d + 1) the mean places and their mean confidence; places far away count as 0."""
         place = np.stack([self._place(one) for one in found])
         sure = np.stack([self._sure(one) for one in found])
         surest = place[sure.argmax(0), np.arange(place.shape[1])]
-        share = np.where(np.linalg.norm(place - surest, axis=2) <= NEAR, np.maximum(sure, 1e-6), 0)
+        share = np.where(np.linalg.norm(place - surest, axis=2) <= PLACE_WIDTH, np.maximum(sure, 1e-6), 0)
         mean = (share[:, :, None] * place).sum(0) / share.sum(0)[:, None]
         return np.column_stack([mean, share.mean(0)]).astype(np.float32)
 
     def parts_at(self, labels: Ints) -> Ints:
-        """Return the part, of the first level, that labels of `decode` mean."""
+        """Return the part, of the first level, for labels of `decode`."""
         return np.asarray(self.places.vertex_labels[labels, 0])
 
     def measure(self, found: Decoded, surface: Surface) -> dict[str, float]:
-        """Return errors as straight distances in the layout, which are nearly geodesic."""
+        """Return errors as straight distances in the embedding, which are nearly geodesic."""
         assert found.values is not None
         assert found.labels is not None
         truth = surface.vertex_y.numpy()
         known = np.isfinite(truth).all(1)
-        place, labels = self.places.found_at(truth[known])
+        place, labels = self.places.at_positions(truth[known])
         away = np.linalg.norm(self._place(found)[known] - place, axis=1)
         numbers = {"within_0.05": float((away <= 0.05).mean()), "mean_error": 100 * float(away.mean())}
         if self.places.labels:
@@ -213,12 +223,12 @@ class TemplatePoints(Task):
         return numbers
 
     def _place(self, found: Decoded | Prediction) -> NDArray[np.float32]:
-        """(V, d) of a prediction's vertices in the layout; NaN where there is none."""
+        """Return (V, d) the places of a prediction's vertices; NaN where there is none."""
         assert found.values is not None
         return np.asarray(found.values[:, : self.places.dims])
 
     def _sure(self, found: Decoded | Prediction) -> Floats:
-        """(V,) confidence in these places."""
+        """Return (V,) the confidence in these places."""
         assert found.values is not None
         return np.asarray(np.nan_to_num(found.values[:, self.places.dims]), np.float64)
 
@@ -234,42 +244,46 @@ class TemplatePoints(Task):
     def note(self, found: Prediction) -> str:
         areas, faces = _usable_part(found.mesh, np.asarray(np.isfinite(self._place(found)).all(1)))
         sure = float(self._sure(found) @ areas)
-        told = f"(mean confidence {100 * sure:.0f} %)"
-        if sure < STRANGE:
-            return f"hardly like the template {told}; do not rely on this result"
-        notes = [f"not quite like the template {told}; look before you rely on it"] if sure < UNUSUAL else []
+        mean = f"(mean confidence {100 * sure:.0f} %)"
+        if sure < LOW_CONFIDENCE:
+            return f"hardly like the template {mean}; do not rely on this result"
+        notes = (
+            [f"not quite like the template {mean}; look before you rely on it"]
+            if sure < MEDIUM_CONFIDENCE
+            else []
+        )
         pieces = np.bincount(components(len(areas), faces), weights=areas)
-        shapes = int((pieces > ANOTHER * pieces.max()).sum())
+        shapes = int((pieces > SECOND_SHAPE_SHARE * pieces.max()).sum())
         if shapes > 1:
             notes.append(f"{shapes} pieces of similar size, but one shape is expected in a mesh")
-        elif self.places.covered(self._place(found), areas) < COVERED:
+        elif self.places.coverage(self._place(found), areas) < MIN_COVERAGE:
             notes.append("a large part of the template seems to be missing")
         return "; ".join(notes)
 
     def show(self, found: Prediction) -> list[VertexValues]:
         assert found.labels is not None
         return [
-            VertexValues(name="TemplatePoints vertex", key="label", kind="places", values=found.labels),
+            VertexValues(name="Template vertex", key="label", kind="places", values=found.labels),
             confidence_values(self._sure(found)),
         ]
 
     def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
-        """Write also NAME.points.npy: of each vertex triangle, weights and position on the template."""
+        """Write also NAME.points.npy: triangle, weights and position on the template of each vertex."""
         super().write(found, folder, name, descriptors=descriptors)
         write_array(Path(folder) / f"{name}.points.npy", np.column_stack(self.points(found)))
 
     def correspond(self, one: Prediction, other: Prediction) -> Ints:
-        """Return the vertex of the other mesh whose place in the template's layout is nearest."""
+        """Return the vertex of the other mesh whose place on the template is nearest."""
         tree = cKDTree(np.nan_to_num(self._place(other), nan=1e6))
         return np.asarray(tree.query(np.nan_to_num(self._place(one)))[1], np.int64)
 
 
 class Places:
-    """A template laid out for learning and looking up; made of what its vertices carry, see `laid_out`.
+    """A template whose vertices know their places in the embedding, see `embed_template`.
 
     Attributes
     ----------
-    place : (T, d) float64, of each vertex in the layout.
+    place : (T, d) float64, of each vertex in the embedding.
     anchors : (A,) int64, vertices.
     vertex_labels : (T, levels) int64, parts at each level, counted from 0 in each.
     starts : where each level begins in the outputs, and last the anchors.
@@ -295,7 +309,7 @@ class Places:
 
     @property
     def dims(self) -> int:
-        """Dimensions of the layout."""
+        """Dimensions of the embedding."""
         return int(self.place.shape[1])
 
     @cached_property
@@ -308,12 +322,12 @@ class Places:
 
     @cached_property
     def around(self) -> NDArray[np.float32]:
-        """(A, A) how much anchors count for one another's places."""
+        """(A, A) weights of anchors in one another's places."""
         apart = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
-        return np.asarray(np.exp(-0.5 * (apart / NEAR) ** 2), np.float32)
+        return np.asarray(np.exp(-0.5 * (apart / PLACE_WIDTH) ** 2), np.float32)
 
-    def covered(self, place: Array, areas: Floats) -> float:
-        """Return how much of the template's area a shape covers whose vertices have these places."""
+    def coverage(self, place: Array, areas: Floats) -> float:
+        """Return the share of the template's area that vertices with these places cover."""
         own = self.mesh.normalised().vertex_areas
 
         def of_anchors(places: Array, weights: Floats) -> Floats:
@@ -321,14 +335,14 @@ class Places:
             return np.asarray(np.bincount(nearest, weights, len(self.anchors)), np.float64)
 
         wanted = of_anchors(self.place, own)
-        return float(wanted[of_anchors(place, areas) > THERE * wanted].sum() / own.sum())
+        return float(wanted[of_anchors(place, areas) > ANCHOR_COVERAGE * wanted].sum() / own.sum())
 
     @cached_property
     def _trees(self) -> tuple[cKDTree, cKDTree]:
         return cKDTree(self.mesh.vertices), cKDTree(self.anchor_place)
 
-    def found_at(self, positions: Array) -> tuple[Floats, Ints]:
-        """Return (n, d) place and (n, levels) parts of positions on the template at rest."""
+    def at_positions(self, positions: Array) -> tuple[Floats, Ints]:
+        """Return (n, d) places and (n, levels) parts of positions on the template at rest."""
         distance, near = self._trees[0].query(np.asarray(positions, np.float64), k=3)
         share = 1 / (distance + 1e-9)
         share /= share.sum(1, keepdims=True)
@@ -338,15 +352,15 @@ class Places:
     def targets(self, positions: Array) -> tuple[Ints, Floats, Ints]:
         """Return (n, 6) anchors around each position, their shares (0 for NaN), and (n, levels) parts."""
         known = np.asarray(np.isfinite(positions).all(1))
-        place, labels = self.found_at(np.where(known[:, None], positions, 0))
-        many = min(SHARED, len(self.anchors))
+        place, labels = self.at_positions(np.where(known[:, None], positions, 0))
+        many = min(ANCHORS_PER_POINT, len(self.anchors))
         distance, near = self._trees[1].query(place, k=many)
-        weight = np.exp(-0.5 * (distance**2 - distance[:, :1] ** 2) / SPREAD**2)
+        weight = np.exp(-0.5 * (distance**2 - distance[:, :1] ** 2) / ANCHOR_SPREAD**2)
         return near.astype(np.int64), known[:, None] * weight / weight.sum(1, keepdims=True), labels
 
 
 def _usable_part(mesh: Mesh, usable: Bools) -> tuple[Floats, Ints]:
-    """(V,) shares of the area, 0 at vertices that cannot be used, and the faces between the others."""
+    """Return (V,) shares of the area, 0 at unusable vertices, and the faces between usable ones."""
     if mesh.problem is None:
         return mesh.vertex_areas / mesh.area, mesh.faces
     inside = ((mesh.faces >= 0) & (mesh.faces < len(usable))).all(1)
@@ -360,22 +374,22 @@ def _usable_part(mesh: Mesh, usable: Bools) -> tuple[Floats, Ints]:
 
 @lru_cache(maxsize=4)
 def places_of(template: Mesh) -> Places:
-    """Return the layout that a template carries."""
+    """Return the embedding that a template's vertices hold."""
     if "anchor" not in template.vertex_data:
         raise ValueError(
-            f"{template.name or 'the template'} is not laid out; call tasks.template_points.laid_out"
+            f"{template.name or 'the template'} is not embedded; call tasks.template_points.embed_template"
         )
     return Places(template)
 
 
-def laid_out(template: Mesh, anchors: int = ANCHORS) -> Mesh:
+def embed_template(template: Mesh, anchors: int = ANCHORS) -> Mesh:
     """Return the template with what `TemplatePoints` needs to know about its vertices.
 
-    That is ``place_0`` … in the layout, and ``anchor``: its number, or −1. They are kept with the mesh, for
-    computed elsewhere they might come out mirrored.
+    These are ``place_0`` … in the embedding, and ``anchor``: its number, or −1. They are stored with the
+    mesh, since another machine might compute them mirrored.
     """
     mesh = template.normalised()
-    place = np.hstack([geodesic_embedding(mesh, LENGTHS), mesh.vertices])
+    place = np.hstack([geodesic_embedding(mesh, GEODESIC_DIMENSIONS), mesh.vertices])
     number = np.full(len(place), -1)
     chosen = farthest_point_samples(mesh, min(anchors, len(place)))
     number[chosen] = np.arange(len(chosen))
@@ -387,15 +401,15 @@ def laid_out(template: Mesh, anchors: int = ANCHORS) -> Mesh:
 
 
 def part_names(template: Mesh) -> tuple[str, ...]:
-    """Return names for the parts of a template of one's own: their numbers."""
+    """Return names for the parts of a template without names: their numbers."""
     places = places_of(template)
     return tuple(str(k) for first, last in pairwise(places.starts) for k in range(last - first))
 
 
 @lru_cache(maxsize=4)
-def _laid_out(path: Path) -> Mesh:
+def _load_template(path: Path) -> Mesh:
     mesh = load_mesh(path)
-    return mesh if "anchor" in mesh.vertex_data else laid_out(mesh)
+    return mesh if "anchor" in mesh.vertex_data else embed_template(mesh)
 
 
 def _read(path: Path, positions_path: Path) -> Sample:

@@ -108,7 +108,7 @@ def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
 def task_of(model: Network) -> Task:
     """Return the task a network was trained for; for an untrained one a task that fits its head."""
     if model.task is not None:
-        return task_named(model.task).bound_to(model.template)
+        return task_named(model.task).with_template(model.template)
     fitting = [task for task in all_tasks() if task.head == model.config.head and not task.one_template]
     return max(fitting, key=lambda task: task.default_outputs is None)
 
@@ -191,8 +191,8 @@ def match(
     confidence = np.exp(-error / CONFIDENCE_SCALE)
     there = usable_b.vertex_map[there]
     if partial:
-        lacks = task.lacks(first, second)
-        there = np.where(error > NO_MATCH_DISTANCE if lacks is None else lacks, -1, there)
+        missing = task.missing_counterparts(first, second)
+        there = np.where(error > NO_MATCH_DISTANCE if missing is None else missing, -1, there)
     new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
     there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
     points = None if points is None else np.where(lost[:, None], np.nan, points[new])
@@ -293,7 +293,7 @@ def _predict_usable(
             described.append(own if own.ndim == 1 else at_vertices(surface, torch.from_numpy(own)).numpy())
         if settings.samples is None or len(surface.sample) < settings.samples:
             break  # every vertex is a sample: there is no other set
-    labels, scores, values = task.averaged(found) if len(found) > 1 else found[0]
+    labels, scores, values = task.average(found) if len(found) > 1 else found[0]
     mean = np.mean(described, 0) if described else None
     return Prediction(mesh, labels, scores, mean, model.class_names, values, model.template)
 

@@ -52,7 +52,7 @@ def described(folder: str | Path) -> Run:
     """Return a run; where its folder does not say what its numbers mean, its task does."""
     run = read_run(folder)
     try:
-        return run.described(task_named(run.task).description()) if run.task else run
+        return run.with_description(task_named(run.task).description()) if run.task else run
     except ValueError:  # a task of a package that is not installed here
         return run
 
@@ -71,7 +71,7 @@ def write_evidence(
     shapes : int
         How many of the worst and best shapes to keep.
     """
-    out, task = Path(out), task_named(result.task).bound_to(model.template)
+    out, task = Path(out), task_named(result.task).with_template(model.template)
     run = Run(evaluation=result)
     chosen = worst_and_best([run.goodness(shape) for shape in run.shapes], shapes)
     shutil.rmtree(shape_file(out, 0).parent, ignore_errors=True)  # none of an earlier evaluation may stay

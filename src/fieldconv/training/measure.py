@@ -77,7 +77,7 @@ def run_evaluation(
 ) -> Evaluation:
     """Evaluate one example at a time, so that no batch size changes anything."""
     with evaluation_mode(model):
-        result = task.bound_to(model.template).evaluate(
+        result = task.with_template(model.template).evaluate(
             NetworkOutputs(model, task, rotations),
             data,
             follow=lambda things: track(things, f"Evaluating {task.name}", quiet=quiet),

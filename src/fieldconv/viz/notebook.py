@@ -16,7 +16,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.resample.coarsen import coarsen
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.runs.files import read_run
-from fieldconv.runs.run import Run, beside, remarks
+from fieldconv.runs.run import Run, metric_context, remarks
 from fieldconv.tasks.base.evaluation import Evaluation
 from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import page
@@ -189,7 +189,7 @@ def evaluation_table(found: Evaluation) -> str:
     run = Run(evaluation=found)
     rows = {}
     for key, value in found.metrics.items():
-        told = beside(run, key)
+        told = metric_context(run, key)
         rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({told})" if told else "")
     known = " ".join((found.measured_on(), *remarks(run)))
     return table(rows, caption=f"{found.task.capitalize()}: {known[:1].lower()}{known[1:]}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from fieldconv._arrays import Floats
 from fieldconv.tasks.base.metric import count
-from fieldconv.tasks.base.metrics import FEWEST
+from fieldconv.tasks.base.metrics import MIN_SHAPES
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
@@ -134,7 +134,7 @@ class Evaluation:
         """Return on how much the numbers were measured, and whether that is too little to trust them."""
         if not self.shapes:
             return ""
-        few = len(self.shapes) < FEWEST
+        few = len(self.shapes) < MIN_SHAPES
         return f"Measured on {self.amount()}" + (": too few to say how far to trust it." if few else ".")
 
     def to_dict(self) -> Record:

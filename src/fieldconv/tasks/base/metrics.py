@@ -15,7 +15,7 @@ THRESHOLDS: Floats = np.linspace(0, 0.25, 101)
 """Geodesic errors at which correspondence curves are drawn, in units of √area."""
 RECALL: Floats = np.linspace(0, 1, 101)[1:]
 """Recalls at which precision is given."""
-FEWEST = 5  # fewer test shapes say too little for an interval
+MIN_SHAPES = 5  # fewer test shapes say too little for an interval
 _Z = 1.959963984540054  # 95 % of a normal distribution are within so many standard deviations
 
 
@@ -171,7 +171,7 @@ def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
 def mean_interval(
     values: ArrayLike, weights: ArrayLike | None = None, *, rounds: int = 2000
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a mean over test shapes; None for fewer than `FEWEST` shapes.
+    """Return the 95 % interval of a mean over test shapes; None for fewer than `MIN_SHAPES` shapes.
 
     Shapes are resampled with replacement (bootstrap). Values that are all 0 or 1, which would give an
     interval of no length if all were right, get Wilson's interval instead.
@@ -193,7 +193,7 @@ def mean_interval(
     """
     values = np.asarray(values, dtype=np.float64)
     count = len(values)
-    if count < FEWEST:
+    if count < MIN_SHAPES:
         return None
     if weights is None and np.isin(values, (0, 1)).all():
         return _wilson(float(values.mean()), count)
@@ -222,7 +222,7 @@ def sum_interval(
     True
     """
     count = len(tables)
-    if count < FEWEST:
+    if count < MIN_SHAPES:
         return None
     drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), rounds)
     sums = (drawn @ tables.reshape(count, -1)).reshape(rounds, *tables.shape[1:])

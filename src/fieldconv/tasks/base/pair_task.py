@@ -27,7 +27,7 @@ from fieldconv.tasks.base.vertex_values import VertexValues
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
-POINTS = 512  # corresponding points of a pair that a step compares
+POINTS_PER_PAIR = 512  # corresponding points of a pair that a step compares
 NOTHING_CORRESPONDS = "a pair of meshes has no corresponding points; check its ground truth"
 
 
@@ -75,7 +75,7 @@ class PairTask(Task):
     ) -> dict[str, Array]:
         """Return the samples of a pair that ``loss`` compares, as many for each pair.
 
-        By default these are `POINTS` corresponding points.
+        By default these are `POINTS_PER_PAIR` corresponding points.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class PairTask(Task):
             ``scene`` and ``model`` are numbers of samples on these surfaces; anything else that ``loss``
             needs may be beside them.
         """
-        scene, model = corresponding_points(pair.matches, draw, POINTS)
+        scene, model = corresponding_points(pair.matches, draw, POINTS_PER_PAIR)
         return {"scene": scene, "model": model}
 
     def collate(
@@ -97,7 +97,7 @@ class PairTask(Task):
         surfaces, names, rows = [], [], []
         first = 0
         for pair, draw in zip(examples, draws, strict=True):
-            surfaces += [self.varied(side, draw, config, network) for side in (pair.scene, pair.model)]
+            surfaces += [self.augment(side, draw, config, network) for side in (pair.scene, pair.model)]
             names.append(f"{pair.scene.name} and {pair.model.name}")
             points = self.points(pair, draw, config)
             second = first + pair.scene.num_nodes

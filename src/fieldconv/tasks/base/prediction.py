@@ -94,7 +94,7 @@ class Prediction:
         likely = self.scores[np.arange(len(self.labels)), self.labels]
         return np.where(self.labels >= 0, likely, 0).astype(np.float64)
 
-    def values_shown(self) -> list[VertexValues]:
+    def vertex_values(self) -> list[VertexValues]:
         """Return what to see at the vertices: labels, their confidence, and values."""
         kind: Kind
         shown = []
@@ -122,7 +122,7 @@ class Prediction:
         if self.labels is not None and self.labels.ndim == 0:
             name = self.name_of(int(self.labels)) or str(int(self.labels))
             note = name if self.confidence is None else f"{name}, {100 * float(self.confidence):.0f} % sure"
-        return show_values(self.mesh, self.values_shown(), note=note, template=self.template, height=height)
+        return show_values(self.mesh, self.vertex_values(), note=note, template=self.template, height=height)
 
     def _repr_html_(self) -> str:
         from fieldconv.viz.notebook import SMALL, table

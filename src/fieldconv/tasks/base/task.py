@@ -158,7 +158,7 @@ class Task:
 
     # Settings
 
-    def bound_to(self, template: Mesh | None) -> Task:
+    def with_template(self, template: Mesh | None) -> Task:
         """Return the task for a network or dataset with that template, if the task needs to know it."""
         return self
 
@@ -230,7 +230,7 @@ class Task:
         surface.vertex_y = torch.from_numpy(target.astype(types.get(target.dtype.kind, np.float32)))
         surface.y = surface.vertex_y[surface.sample]
 
-    def carried(self, target: object, mesh: Mesh, damage: Damaged) -> object:
+    def transfer_target(self, target: object, mesh: Mesh, damage: Damaged) -> object:
         """Return the target of a mesh for the damaged mesh that was made of it: by default what `carry` says.
 
         Tangent vectors are turned into the new frames.
@@ -266,10 +266,10 @@ class Task:
         ``draws`` has the random numbers of each, so that no other example, order or process changes what
         happens to it.
         """
-        shown = [self.varied(one, draw, config, network) for one, draw in zip(examples, draws, strict=True)]
+        shown = [self.augment(one, draw, config, network) for one, draw in zip(examples, draws, strict=True)]
         return Chunk(batch(shown), [example.name for example in examples])
 
-    def varied(
+    def augment(
         self, surface: Surface, draw: np.random.Generator, config: TrainingConfig, network: Network
     ) -> Surface:
         """Return what training shows of a surface: what the network reads, turned and stretched at random."""
@@ -300,7 +300,7 @@ class Task:
         values = at_vertices(surface, outputs).numpy()
         return Decoded(values=values[:, 0] if values.shape[1] == 1 else values)
 
-    def averaged(self, found: Sequence[Decoded]) -> Decoded:
+    def average(self, found: Sequence[Decoded]) -> Decoded:
         """Return the mean answer over several sets of samples, with the likeliest labels."""
         scores = [one.scores for one in found if one.scores is not None]
         values = [one.values for one in found if one.values is not None]
@@ -343,7 +343,7 @@ class Task:
 
     def show(self, found: Prediction) -> list[VertexValues]:
         """Return what to see of a prediction at the vertices, the most important first."""
-        return found.values_shown()
+        return found.vertex_values()
 
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
         """Return what to see of several predictions side by side."""
@@ -365,7 +365,7 @@ class Task:
         """Return (V,) the vertex of the other mesh at each vertex of the first."""
         raise ValueError(f"a network for {self.name} cannot match shapes")
 
-    def lacks(self, one: Prediction, other: Prediction) -> Bools | None:
+    def missing_counterparts(self, one: Prediction, other: Prediction) -> Bools | None:
         """Return (V,) where the other mesh lacks what the first has; None if only a round trip can tell."""
         return None
 

@@ -67,7 +67,7 @@ def test_problems_of_a_classification_folder_are_listed_at_once(tmp_path):
     assert report.problems[:3] == (
         "train/loose.obj: lies in no class folder; expected <class>/loose.obj",
         "train/empty/: no meshes (.obj, .off, .ply, .stl, .glb)",
-        "test/zebra: class 'zebra' is unknown, for it has no meshes to train on",
+        "test/zebra: class 'zebra' is unknown: it has no meshes to train on",
     )
     assert "broken.off" in report.problems[3]
     assert len(report.problems) == 4
@@ -134,7 +134,7 @@ def test_names_of_parts(tmp_path):
     collection = read_folder(tmp_path, split="all")
     assert (collection.class_names, targets(collection)) == (("head", "arm"), [[0, 1, -1, 0]])
     write_lines(tmp_path / "classes.txt", ["2 head", "1 arm"])
-    assert read_folder(tmp_path).problems == ("a.obj: label 0 is unknown, for it is not in classes.txt",)
+    assert read_folder(tmp_path).problems == ("a.obj: label 0 is unknown: it is not in classes.txt",)
 
 
 def test_problems_of_a_segmentation_folder_are_listed_at_once(tmp_path):
@@ -156,7 +156,7 @@ def test_problems_of_a_segmentation_folder_are_listed_at_once(tmp_path):
     two, bare, new, short = report.problems
     assert bare.startswith("train/bare.obj: no labels; expected train/bare.txt (or .npy, .csv, .seg, .eseg)")
     assert two == "train/two.obj: several label files (two.seg, two.txt); keep one of them"
-    assert new == "test/new.obj: label 7 is unknown, for no training mesh bears it"
+    assert new == "test/new.obj: label 7 is unknown: no training mesh has it"
     assert "short.txt: has 3 labels; expected 4 " in short
     assert "fieldconv datasets make" in report.hint
 

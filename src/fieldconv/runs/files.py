@@ -1,4 +1,4 @@
-"""A run folder, read and written: its log, its evaluation, the picture of its descriptors."""
+"""Reads and writes run folders: log, evaluation, picture of descriptors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fieldconv.tasks.base.evaluation import Evaluation, Record
 
 
 def read_run(folder: str | Path) -> Run:
-    """Return what a run folder holds; files that are missing are left out.
+    """Return what a run folder holds; files may be missing.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _float(text: str | None) -> float:
 
 
 def write_log(run: str | Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write the whole table anew: a resumed run leaves no row of the epochs it repeats."""
+    """Write the whole log again, since a resumed run repeats epochs."""
     _write_records(Path(run) / LOG, rows)
 
 
@@ -94,20 +94,20 @@ def write_evaluation(run: str | Path, found: Evaluation) -> None:
 
 
 def _write_records(path: Path, records: Sequence[Mapping[str, object]]) -> None:
-    """Write a table with a column for each key that any record has."""
+    """Write a table with a column for each key of any record."""
     columns = list(dict.fromkeys(key for record in records for key in record))
     write_csv(path, columns, ([record.get(column, "") for column in columns] for record in records))
 
 
 def write_descriptors(run: str | Path, points: ArrayLike, labels: ArrayLike) -> Path:
-    """Write descriptors that `fieldconv.viz.arrange.arrange` has arranged in the plane.
+    """Write descriptors in the plane, see `fieldconv.viz.arrange.arrange`.
 
     Parameters
     ----------
     run : path
     points : (n, 2) floats
     labels : (n,) ints
-        Class of each, by which the picture is coloured.
+        Class of each point, for its colour.
 
     Examples
     --------

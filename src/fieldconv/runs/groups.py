@@ -1,4 +1,4 @@
-"""Runs that differ in their seed only, what they reached together, and how groups of them differ."""
+"""Groups of runs that differ only in their seed: their means, and differences between groups."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from fieldconv.tasks.base.metric import Metric, count
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs that differ in their seed only; often there is just one.
+    """Runs that differ only in their seed; often there is just one.
 
-    ``runs`` are by seed, or by any other number; ``labels`` are names of the runs that are not made from the
-    group's name and the seed.
+    ``runs`` are by seed, or by any other number. Names are those in ``labels``, or made of group and seed.
     """
 
     name: str
@@ -43,16 +42,16 @@ class RunGroup:
 
     @property
     def metric(self) -> Metric | None:
-        """The main number, if there is one."""
+        """The first metric, if there is one."""
         main = next(iter(self.first.metrics), None)
         return None if main is None else self.first.metric(main)
 
     def values(self, key: str) -> Floats:
-        """Return a number of each run that has it."""
+        """Return a metric of each run that has it."""
         return np.array([run.metrics[key] for run in self.runs.values() if key in run.metrics])
 
     def mean(self, key: str) -> float:
-        """Return the mean of a number over seeds, NaN if no run has it."""
+        """Return the mean of a metric over seeds, NaN if no run has it."""
         values = self.values(key)
         return float(values.mean()) if len(values) else math.nan
 
@@ -65,14 +64,14 @@ class RunGroup:
 
     @property
     def goodness(self) -> float:
-        """A number that is larger the better the mean of the main number is."""
+        """A number that is larger for a better mean of the first metric."""
         metric = self.metric
         return -math.inf if metric is None else metric.goodness(self.mean(metric.key))
 
     def curve(self) -> Floats | None:
-        """Return (k, 3) x, mean and standard deviation over seeds of the runs' own curve.
+        """Return (k, 3) x, mean and standard deviation over seeds of the first curve of the runs.
 
-        None if there is none, or if the curves are not given at the same x.
+        None if there is none, or if the curves differ in their x.
         """
         own = [next(iter(run.curves.values())) for run in self.runs.values() if run.curves]
         if not own or any(len(curve) != len(own[0]) or (curve[:, 0] != own[0][:, 0]).any() for curve in own):
@@ -84,7 +83,7 @@ class RunGroup:
         return self.first.curve_texts
 
     def baselines(self) -> dict[str, Floats]:
-        """Return (k, 2) curves that do not depend on the network, such as those of signatures."""
+        """Return the other curves (k, 2), which do not depend on the network, such as those of signatures."""
         return dict(list(self.first.curves.items())[1:])
 
     def over_epochs(self, key: str) -> Floats:
@@ -94,7 +93,7 @@ class RunGroup:
         return _mean_and_spread(epochs_of(logs[0])[:epochs], [log[key][:epochs] for log in logs])
 
     def parts(self) -> tuple[Floats, list[str], list[int]] | None:
-        """Return intersection over union of each tested part, mean over seeds; None if parts differ."""
+        """Return mean intersection over union, name and number of each tested part; None if parts differ."""
         found = [own for run in self.runs.values() if (own := run.parts()) is not None]
         if not found or any(own[1] != found[0][1] for own in found):
             return None
@@ -117,12 +116,12 @@ class Compared(RunGroup):
 
     @property
     def metric(self) -> Metric:
-        """The main number."""
+        """The first metric."""
         return self.first.metric(next(iter(self.first.metrics)))
 
     @property
     def facts(self) -> dict[str, str]:
-        """What training took, and what a step costs."""
+        """Cost of the training and of a step."""
         epochs, minutes = self.trained
         return {
             "epochs": epochs,
@@ -135,7 +134,7 @@ class Compared(RunGroup):
 
     @property
     def trained(self) -> tuple[str, str]:
-        """How many epochs its runs had, and the mean of their minutes of training."""
+        """Number of epochs of the runs, and mean minutes of training."""
         logs = [run.history for run in self.runs.values()]
         epochs = sorted({len(epochs_of(log)) for log in logs})
         seconds = [float(np.nansum(log["seconds"])) for log in logs if "seconds" in log]
@@ -143,7 +142,7 @@ class Compared(RunGroup):
         return spread, f"{np.mean(seconds) / 60:,.1f}" if seconds else "–"
 
     def shape_numbers(self) -> dict[str, dict[int, float]]:
-        """Return, for each test shape, the number by which it is judged with each seed."""
+        """Return, for each test shape, the number by which shapes are ranked, with each seed."""
         found: dict[str, dict[int, float]] = {}
         for seed, run in self.runs.items():
             key, seen = run.rank_by or "", dict[str, int]()
@@ -173,11 +172,8 @@ class Difference:
 
 
 def group_by_seed(runs: Sequence[Run]) -> list[RunGroup]:
-    """Return groups of runs that differ in nothing but their seed, best group and best run first.
-
-    Groups of one task stay together.
-    """
-    names = _distinct(runs)
+    """Return groups of runs that differ only in their seed, by task, best group and best run first."""
+    names = _distinct_names(runs)
     found: dict[str, dict[int, Run]] = {}
     for number, run in enumerate(runs):
         same = {key: value for key, value in run.settings.items() if key.split(".")[-1] != "seed"}
@@ -200,8 +196,8 @@ def _mean_and_spread(at: Floats, heights: Sequence[Floats]) -> Floats:
     return np.stack([at, stacked.mean(0), spread], 1)
 
 
-def _distinct(runs: Sequence[Run]) -> list[str]:
-    """Return names of the runs; folders of the same name are told apart by what is above them."""
+def _distinct_names(runs: Sequence[Run]) -> list[str]:
+    """Return names of the runs, with the parent folder where names are equal."""
     own = [run.name for run in runs]
     names = [
         f"{run.folder.resolve().parent.name}/{run.name}"

@@ -1,22 +1,22 @@
-"""What a run folder holds; whatever is missing is left out of its report.
+"""What a run folder holds. Every file may be missing; a report leaves out what it has.
 
 ``config.json``
-    Settings as nested JSON, shown as they are. ``task`` and ``data`` (or ``dataset``) name what was learnt
-    and measured; ``up`` is the axis along which the shapes stand ("x", "y" or "z"); ``benchmark`` holds
-    published results: ``{"name", "metric", "source", "results": [[method, value], …]}``.
+    Settings as nested JSON. ``task`` and ``data`` (or ``dataset``) name what was learnt and measured; ``up``
+    is the vertical axis of the shapes ("x", "y" or "z"); ``benchmark`` holds published results:
+    ``{"name", "metric", "source", "results": [[method, value], …]}``.
 ``log.csv`` (or ``metrics.csv``)
-    One row per epoch under a line of names. ``epoch`` is the x axis.
+    A line of names, then a row per epoch. ``epoch`` is the x axis.
 ``evaluation/metrics.json``
     ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion`` and ``iou`` are drawn), ``curves``
     (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``intervals``
     (metric to its 95 % interval, unless it is a mean over shapes), ``part`` (see `Run.part`), ``shapes``
     (``name`` and own numbers of each test shape; ``note``: a text about it; ``order``: a number that is
-    larger for better results) and ``description``: how to read all that, see `Run.described`.
+    larger for better results) and ``description``, see `Run.with_description`.
 ``evaluation/shapes/<number>.ply``
     Best and worst test shapes with values at their vertices (`fieldconv.viz.write_shape`); <number> is the
-    place in ``shapes``. The other mesh of a pair is ``<number>-model.ply``.
+    index in ``shapes``. The other mesh of a pair is ``<number>-model.ply``.
 ``evaluation/template.ply`` or ``template.ply``
-    Mesh that ``places`` at vertices refer to.
+    The mesh whose vertices ``places`` are.
 ``evaluation/descriptors.npz``
     ``points`` (n, 2) of the t-SNE picture, and ``labels`` (n,) by which they are coloured.
 """
@@ -44,12 +44,12 @@ SHAPES, TEMPLATE, DESCRIPTORS = "shapes", "template.ply", "descriptors.npz"
 
 
 class RunError(ValueError):
-    """A folder that is not a run, or a file in it that cannot be read."""
+    """A folder is not a run folder, or a file in it cannot be read."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Published results to stand beside a run's own; empty where none were published as numbers."""
+    """Published results for comparison with those of a run; empty if there are no published numbers."""
 
     name: str
     metric: str
@@ -77,7 +77,7 @@ class Run:
     evaluation: Evaluation = field(default_factory=lambda: Evaluation("", {}, []))
 
     def with_description(self, description: Mapping[str, object]) -> Run:
-        """Return the run with a description of what its numbers mean, unless it has one itself.
+        """Return the run with this description of its numbers, unless it has one.
 
         It may have ``metrics`` (key to `Metric.to_dict`), ``rank_by`` (key by which shapes are sorted),
         ``curves`` (fields of `Curves`) and ``shapes_caption`` (text above the shapes).
@@ -92,12 +92,12 @@ class Run:
 
     @property
     def task(self) -> str:
-        """What was learnt, as the run names it; empty if it does not."""
+        """Name of the task; empty if it is not known."""
         return self.evaluation.task or str(self.config.get("task") or "")
 
     @property
     def data(self) -> str:
-        """What the run was measured on, if that is said, else what it learnt from."""
+        """Name of the data that the run was measured on or, if that is not known, learnt from."""
         return str(self.config.get("data") or self.config.get("dataset") or "")
 
     @property
@@ -107,7 +107,7 @@ class Run:
 
     @property
     def up(self) -> str | None:
-        """Axis along which the shapes stand, if it is known."""
+        """Vertical axis of the shapes, if it is known."""
         up = self.config.get("up")
         return up if up in ("x", "y", "z") else None
 
@@ -122,12 +122,12 @@ class Run:
 
     @cached_property
     def known_metrics(self) -> dict[str, Metric]:
-        """Metrics that the description describes."""
+        """Metrics of the description."""
         found = self.evaluation.description.get("metrics") or {}
         return {key: Metric.from_dict(key, values) for key, values in found.items()}
 
     def metric(self, key: str) -> Metric:
-        """Return how a number of the evaluation or the log is called, written and judged."""
+        """Return the metric for a number of the evaluation or the log."""
         return metric_of(key, self.known_metrics)
 
     @property
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def shapes(self) -> list[Record]:
-        """Records of the test shapes, in the order in which they were tested."""
+        """Records of the test shapes, in the order of the test."""
         return self.evaluation.shapes
 
     @property
@@ -150,14 +150,14 @@ class Run:
 
     @cached_property
     def rank_by(self) -> str | None:
-        """Key of the number by which shapes are sorted: the described one, or the first that they have."""
+        """Key of the number by which shapes are sorted: as described, or the first one of the shapes."""
         if (described := self.evaluation.description.get("rank_by")) is not None:
             return str(described)
         numbers = [key for key, value in (self.shapes or [{}])[0].items() if is_number(value)]
         return next((key for key in self.metrics if key in numbers), next(iter(numbers), None))
 
     def goodness(self, shape: Mapping[str, object]) -> float:
-        """Return a number that is larger for shapes that were solved better."""
+        """Return a number that is larger for better results."""
         if is_number(order := shape.get("order")):
             return float(order)
         key = self.rank_by or ""
@@ -214,14 +214,14 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """Settings by dotted names, without those that do not matter for how the run was made."""
+        """Settings that affect the run, by dotted names."""
         unimportant = ("class_names", "metrics", "benchmark")
         return _flat({key: value for key, value in self.config.items() if key not in unimportant})
 
     def shape_values(self, key: str) -> tuple[Floats, Floats | None] | None:
-        """Return the numbers of shapes whose mean a metric is, and their weights if the mean has any.
+        """Return the numbers of shapes whose mean is a metric, and their weights if the mean is weighted.
 
-        None if the metric is no such mean, for example because it is computed from all vertices together.
+        None if the metric is not such a mean, for example because it is computed from all vertices together.
         """
         value = self.metrics.get(key, math.nan)
         numbers = {k: None for shape in self.shapes for k, number in shape.items() if is_number(number)}
@@ -238,16 +238,16 @@ class Run:
         return None
 
     def interval(self, key: str) -> tuple[float, float] | None:
-        """Return the 95 % interval of a metric over shapes like the tested ones, if it can be told."""
-        if (given := self.evaluation.intervals.get(key)) is not None:
-            return given
-        averaged = self.shape_values(key)
-        return None if averaged is None else mean_interval(*averaged)
+        """Return the 95 % interval of a metric over shapes like the tested ones, if it is known."""
+        if (known := self.evaluation.intervals.get(key)) is not None:
+            return known
+        values = self.shape_values(key)
+        return None if values is None else mean_interval(*values)
 
     def guess(self, key: str) -> tuple[str, float] | None:
-        """Return a way to guess and what it reaches: as the evaluation says, or the commonest class."""
-        if (given := self.evaluation.guesses.get(key)) is not None:
-            return given
+        """Return a way to guess and what it reaches: that of the evaluation, or the most frequent class."""
+        if (known := self.evaluation.guesses.get(key)) is not None:
+            return known
         counts, value = self._counts, self.metrics.get(key, math.nan)
         if counts is None or not math.isclose(accuracy(counts), value, abs_tol=1e-6):
             return None
@@ -269,7 +269,7 @@ class Run:
             return stored["points"].astype(np.float64), stored["labels"].astype(np.int64)
 
     def shape_files(self) -> list[tuple[int, Path]]:
-        """Return the shapes that can be shown, by their place in `shapes`, worst first."""
+        """Return the index in `shapes` and the file of each stored shape, worst first."""
         folder = self._file(EVALUATION, SHAPES)
         paths = () if folder is None else folder.glob("*.ply")
         files = [(int(path.stem), path) for path in paths if path.stem.isdecimal()]
@@ -278,7 +278,7 @@ class Run:
 
     @property
     def template_file(self) -> Path | None:
-        """Mesh that values of the kept shapes refer to."""
+        """The mesh whose vertices ``places`` at vertices of stored shapes are."""
         return self._file(EVALUATION, TEMPLATE) or self._file(TEMPLATE)
 
     def _file(self, *names: str) -> Path | None:
@@ -287,7 +287,7 @@ class Run:
 
 
 def metric_context(run: Run, key: str) -> str:
-    """Return what stands beside a number: its 95 % interval over shapes, and what guessing would reach."""
+    """Return the context of a number: its 95 % interval over shapes, and the number that a guess reaches."""
     metric, interval, guess = run.metric(key), run.interval(key), run.guess(key)
     parts = [] if interval is None else [f"{metric.text(interval[0])} to {metric.text(interval[1])}"]
     parts += [] if guess is None else [f"{guess[0]}: {metric.text(guess[1])}"]
@@ -295,7 +295,7 @@ def metric_context(run: Run, key: str) -> str:
 
 
 def remarks(run: Run, *, guessing: bool = True) -> Iterator[str]:
-    """Yield what a reader of the numbers should know, one sentence each; of guessing only if asked for."""
+    """Yield sentences that a reader of the numbers should know; with ``guessing``, also about guesses."""
     if not run.metrics:
         return
     main, *others = run.metrics
@@ -321,7 +321,7 @@ def remarks(run: Run, *, guessing: bool = True) -> Iterator[str]:
 
 
 def shape_file(folder: Path, place: int) -> Path:
-    """Return where an evaluated run keeps the test shape of that place in its records."""
+    """Return the file of the test shape with this index."""
     return folder / EVALUATION / SHAPES / f"{place}.ply"
 
 
@@ -336,7 +336,7 @@ def epochs_of(history: Mapping[str, Array]) -> Array:
 
 
 def worst_and_best(goodness: Sequence[float], most: int) -> list[int]:
-    """Return the places of at most so many numbers, half of them the lowest and half the highest, in order.
+    """Return the indices of at most ``most`` numbers, half of them the lowest and half the highest, in order.
 
     Examples
     --------

@@ -48,16 +48,14 @@ class Classification(LabelTask):
     # Data
 
     def recognises(self, root: Path) -> int:
-        return 1  # any folder may hold class folders
+        return 1  # any folder may contain class folders
 
     def read_folder(self, folder: OwnFolder) -> Collection:
         entries = folder.entries(self.name, by_class=True)
         groups = {entry.group for entry in entries}
         trained = {entry.group for entry in entries if entry.side != "test"}
         for group in sorted(groups - trained) if trained else ():
-            folder.problems.append(
-                f"test/{group}: class {group!r} is unknown, for it has no meshes to train on"
-            )
+            folder.problems.append(f"test/{group}: class {group!r} is unknown: it has no meshes to train on")
         classes = sorted(trained or groups, key=natural_order)
         index = {name: i for i, name in enumerate(classes)}
         items = [
@@ -77,11 +75,11 @@ class Classification(LabelTask):
         return kinds
 
     def attach(self, surface: Surface, sample: Sample) -> None:
-        """Put the class on a surface: ``y`` (1,)."""
+        """Set ``y`` (1,), the class of the shape."""
         surface.y = torch.tensor([int(sample.target)])
 
     def transfer_target(self, target: object, mesh: Mesh, damage: Damaged) -> object:
-        """Return the class: damage does not change it."""
+        """Return the class, which damage does not change."""
         return target
 
     # Learning and results
@@ -114,7 +112,7 @@ class Classification(LabelTask):
                     "accuracy": float(right),
                     "confidence": sure,
                     "note": f"{names[truth]}{wrong} ({100 * sure:.0f} %)",
-                    "order": sure if right else -sure,  # of wrong answers the surest is the worst
+                    "order": sure if right else -sure,  # the most confident wrong answer is the worst
                 }
             )
         truths, answers = ([shape[key] for shape in shapes] for key in ("truth", "predicted"))
@@ -143,7 +141,7 @@ class Classification(LabelTask):
         }
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
-        return []  # a mesh says it all
+        return []  # the mesh alone is shown
 
 
 def _read(path: Path, label: int) -> Sample:

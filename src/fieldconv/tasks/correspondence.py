@@ -35,7 +35,8 @@ from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_err
 from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
-FEATURES = 4  # bottleneck features that a report shows
+FEATURES = 4
+"""Bottleneck features that a report shows."""
 MAX_COUNTERPART_DISTANCE = 0.03
 """Along edges of the template at unit area: a place without a vertex that near is missing."""
 EXACT_DISTANCE = 0.15
@@ -153,7 +154,7 @@ class Correspondence(LabelTask):
         ]
         deep = network.descriptors(on_device(surface, next(network.parameters()).device))
         if deep is not None:
-            # The first features, not each shape's strongest: they must be the same on all shapes.
+            # The first features rather than the strongest ones, which differ between shapes.
             size = surface.interpolate(deep.float().cpu()).abs().numpy()
             shown += [
                 VertexValues(name=f"Feature {k}", key=f"feature_{k}", kind="field", values=size[:, k])
@@ -163,7 +164,7 @@ class Correspondence(LabelTask):
 
 
 def _random_vertices(distances: Array, truth: Array) -> dict[str, tuple[str, float]]:
-    """Return what a random vertex of the template for each answer would reach, on average.
+    """Return the metrics that random vertices of the template reach on average.
 
     ``distances`` (V, V) are between vertices of the template, ``truth`` (n,) are the right answers.
     """

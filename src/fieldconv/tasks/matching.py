@@ -71,7 +71,7 @@ class Matching(PairTask):
 
     For a pair of points (s, m) with descriptors F and squared distance d = |F(s) − F(m)|², the loss is
     α d + (1 − α) max(0, margin − d), with α = 1 for corresponding points and small and random for others
-    (supplement C). The paper sums over pairs; here it is the mean, to which Adam is indifferent.
+    (supplement C). The paper sums over pairs; we take the mean, which makes no difference to Adam.
     """
 
     name, about = "matching", "descriptors by which points of two shapes are matched"
@@ -113,14 +113,14 @@ class Matching(PairTask):
     def points(
         self, pair: PairExample, draw: np.random.Generator, config: TrainingConfig
     ) -> dict[str, Array]:
-        """Return corresponding points, then as many others, and the weights α of all."""
+        """Return corresponding points, then as many other ones, with their weights α."""
         assert isinstance(config, MatchingConfig)
         count = config.positives
         scene, model = corresponding_points(pair.matches, draw, count)
         scenes, models = (int(n) for n in pair.matches.samples[0])
         other_scene = draw.integers(scenes, size=count)
         other_model = draw.integers(models, size=count)
-        # Not the point that does correspond: step on to another one.
+        # Replace points that do correspond by others.
         partner = np.full(scenes, -1)
         all_scene, partner_model = pair.matches.match.numpy()
         partner[all_scene] = partner_model
@@ -137,7 +137,7 @@ class Matching(PairTask):
         assert isinstance(config, MatchingConfig)
         scene, model, weight = (chunk.extra[key] for key in ("scene", "model", "weight"))
         squared = squared_distances(outputs, scene, model)
-        # On loose specks of a mesh vectors grow without bound; they must not be all that is learnt from.
+        # Descriptors on loose specks of a mesh grow without bound; the limit keeps them from dominating.
         limit = None if config.farthest is None else config.farthest * config.margin
         near = squared if limit is None else squared.clamp(max=limit)
         losses = twin_loss(near, weight, config.margin)
@@ -212,7 +212,7 @@ def twin_loss(squared: Tensor, weight: Tensor, margin: float) -> Tensor:
 
 
 def _right(ball: Tensor, scene: int, model: int) -> Bools:
-    """Return (scene, model) whether samples correspond, from (2, K) the pairs that do."""
+    """Return (scene, model) whether samples correspond, from (2, K) corresponding pairs."""
     right = np.zeros((scene, model), bool)
     right[tuple(ball.numpy())] = True
     return right
@@ -232,6 +232,6 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
 
 
 def signature(kind: str, basis: Eigenbasis) -> Floats:
-    """Return the heat or wave kernel signature of every vertex, each scale normalised, as a baseline."""
+    """Return the heat or wave kernel signature of every vertex, with each scale normalised, as a baseline."""
     values = heat_kernel_signature(basis) if kind == "hks" else wave_kernel_signature(basis)
     return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)

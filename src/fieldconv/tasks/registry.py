@@ -1,7 +1,7 @@
 """Tasks found by name: those of this package, other people's, and those of the caller's script.
 
 Packages of others add theirs with entry points of the group ``fieldconv.tasks``; `register` adds one in a
-script or notebook. See `fieldconv.tasks.base.Task` for what a task has to say about itself.
+script or notebook. `fieldconv.tasks.Task` says what a task defines.
 """
 
 from __future__ import annotations

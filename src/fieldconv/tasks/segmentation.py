@@ -37,6 +37,7 @@ from fieldconv.tasks.base.presets import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 MAX_COLOURS = 256
+"""Different vertex colours that can still be meant as labels."""
 
 
 class Segmentation(LabelTask):
@@ -101,13 +102,13 @@ class Segmentation(LabelTask):
             return f"#{value:06x}" if coloured else str(value)
 
         classes = named or {value: name_of(value) for value in sorted(occurring)}
-        reason = "it is not in classes.txt" if named else "no training mesh bears it"
+        reason = "it is not in classes.txt" if named else "no training mesh has it"
         order = np.array(list(classes), dtype=np.int64)
         items = []
         for entry in entries:
             unknown = sorted(present.get(entry.name, set()) - set(classes))
             if unknown:
-                folder.problems.append(f"{entry.name}: label {name_of(unknown[0])} is unknown, for {reason}")
+                folder.problems.append(f"{entry.name}: label {name_of(unknown[0])} is unknown: {reason}")
             elif entry.name in present:
                 read = partial(_read, entry.path, beside[entry.name], order, numbers)
                 items.append(Item(entry.name, read, entry.side))
@@ -129,7 +130,7 @@ class Segmentation(LabelTask):
         on_samples, on_vertices, by_area = (np.zeros((len(data), classes, classes)) for _ in range(3))
         shapes, reliability = [], Reliability()
         for k, surface in enumerate(follow(data)):
-            scores = network(surface).softmax(1)  # as predictions average them at vertices
+            scores = network(surface).softmax(1)  # probabilities are averaged at vertices, as predictions do
             sure, found = at_vertices(surface, scores).max(1)
             predicted, truth = found.numpy(), surface.vertex_y.numpy()
             reliability.add(sure.numpy()[truth >= 0], (predicted == truth)[truth >= 0])
@@ -199,7 +200,7 @@ class Segmentation(LabelTask):
 def _one_answer(
     matrix: Floats, measure: Callable[[Floats], float], names: Sequence[str]
 ) -> tuple[str, float]:
-    """Return the commonest true class, as a way to guess, and what always answering it would reach."""
+    """Return the most frequent true class as a way to guess, and the number that it reaches."""
     best, _ = majority(matrix)
     guessed = np.zeros_like(matrix)
     guessed[:, best] = matrix.sum(1)
@@ -207,7 +208,7 @@ def _one_answer(
 
 
 def _words(folder: OwnFolder, paths: Iterable[Path | None]) -> list[str]:
-    """Return the names that files of labels use instead of numbers, sorted."""
+    """Return the names that label files use instead of numbers, sorted."""
     found = [folder.attempt(partial(label_words, path)) for path in paths if path is not None]
     spoken = [words for words in found if words is not None]
     if spoken and len(spoken) < len(found):
@@ -218,7 +219,7 @@ def _words(folder: OwnFolder, paths: Iterable[Path | None]) -> list[str]:
 
 
 def _read_classes(folder: OwnFolder) -> dict[int, str]:
-    """classes.txt: a name per line, for the labels 0, 1, …; or a label (an integer or #rrggbb) and a name."""
+    """Return names by label from classes.txt: lines are names of 0, 1, …, or a label (#rrggbb) and a name."""
     path = folder.root / "classes.txt"
     if not path.is_file():
         return {}
@@ -241,7 +242,7 @@ def _label_value(text: str) -> int | None:
 
 
 def _read(path: Path, label_path: Path | None, order: Ints, numbers: Mapping[str, int]) -> Sample:
-    """Labels as positions in ``order``, which has the values in the files; ``numbers`` are those of names."""
+    """Return a mesh with its labels as positions in ``order``; ``numbers`` are the values of names."""
     mesh = load_mesh(path)
     labels: Ints | None
     if label_path is not None:

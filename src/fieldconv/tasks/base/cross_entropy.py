@@ -1,4 +1,4 @@
-"""Cross entropy that stays lean with thousands of classes."""
+"""Cross entropy that needs little memory for thousands of classes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-CHUNK = 2**19  # numbers whose softmax is kept at hand, in the cache
+CHUNK = 2**19
+"""Numbers whose softmax fits the processor's cache."""
 
 
 class _ByChunks(torch.autograd.Function):
-    """A few rows at a time; softmax is worked out again on the way back, so only the scores are kept."""
+    """Cross entropy of a few rows at a time; backward computes softmax again, so only scores are stored."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, target: Tensor, smoothing: float, chunk: int) -> Tensor:
@@ -36,7 +37,7 @@ class _ByChunks(torch.autograd.Function):
 
 
 def _parts(chunk: int, scores: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """A few rows of each."""
+    """Split tensors into chunks of a few rows."""
     rows = max(chunk // scores.shape[1], 1)
     return zip(*(torch.split(tensor, rows) for tensor in (scores, *others)), strict=True)
 
@@ -50,7 +51,7 @@ def _plain(scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
 def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0, chunk: int = CHUNK) -> Tensor:
     """Return the cross entropy of each row, 0 where the target is −1.
 
-    As torch's, but on the CPU with a large table of scores: of that size, it makes only the gradient.
+    As torch's, but for a large table of scores on the CPU only the gradient has the size of the table.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0, chu
     smoothing : float
         Share of the target that is spread over all classes.
     chunk : int
-        Size of a table that counts as large, and of the parts in which it is worked on.
+        Size of a table that counts as large, and of the chunks in which it is processed.
 
     Returns
     -------

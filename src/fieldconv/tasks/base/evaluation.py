@@ -39,7 +39,7 @@ class Curves:
 
     @classmethod
     def from_dict(cls, values: Record) -> Curves:
-        """Return the curves that are described by plain values; what is missing has its default."""
+        """Return the curves for plain values; missing ones have their defaults."""
         return cls(**{own.name: values[own.name] for own in fields(cls) if own.name in values})
 
     @property
@@ -109,7 +109,7 @@ class Evaluation:
 
     @property
     def unit(self) -> str:
-        """What was measured: shapes, or pairs of them, whose names have an arrow between."""
+        """What was measured: shapes, or pairs, which have an arrow in their names."""
         what = "pair" if all(" → " in str(shape.get("name")) for shape in self.shapes) else "shape"
         return {"test": "test ", "train": "training "}.get(self.part, "") + what
 
@@ -124,14 +124,14 @@ class Evaluation:
         return total if total > len(self.shapes) else None  # else it counts shapes
 
     def amount(self) -> str:
-        """Return how much was tested; empty if that is not known."""
+        """Return how many shapes and vertices were tested; empty if that is not known."""
         if not self.shapes:
             return ""
         vertices = self.vertex_count()
         return count(len(self.shapes), self.unit) + (f", {count(vertices, 'vertex')}" if vertices else "")
 
     def measured_on(self) -> str:
-        """Return on how much the numbers were measured, and whether that is too little to trust them."""
+        """Return a sentence on how many shapes were measured, and whether they are too few to trust."""
         if not self.shapes:
             return ""
         few = len(self.shapes) < MIN_SHAPES
@@ -144,7 +144,7 @@ class Evaluation:
 
     @classmethod
     def from_dict(cls, content: Record) -> Evaluation:
-        """Return the evaluation that `to_dict` described; what is missing is empty.
+        """Return the evaluation for values of `to_dict`; missing ones are empty.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What tasks, training and evaluation read of a dataset; those of `fieldconv.datasets` provide it."""
+"""The protocol of datasets that tasks, training and evaluation read; `fieldconv.datasets` provides it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
 Example: TypeAlias = Any
-"""What a task learns from at a time: a `Surface` with its target, or a `PairExample` of a paired task."""
+"""A `Surface` with its target, or a `PairExample` of a paired task."""
 
 
 class PairMatches(Protocol):
@@ -47,13 +47,13 @@ class Examples(Protocol):
     """A dataset as tasks, training and evaluation see it."""
 
     name: str
-    """What it is called in messages and reports."""
+    """Its name in messages and reports."""
     task: str
     """Name of the task that its targets are for."""
     class_names: tuple[str, ...]
     """Classes or parts, in the order of their numbers; empty if there are none."""
     transform: Callable[[Surface], Surface] | None
-    """What is applied whenever a surface is looked up, if anything."""
+    """Applied whenever a surface is looked up, if there is one."""
 
     @property
     def num_classes(self) -> int:
@@ -69,7 +69,7 @@ class Examples(Protocol):
 
     @property
     def settings(self) -> SurfaceSettings | None:
-        """Settings with which meshes are prepared; None if that is done by one's own callable."""
+        """Settings with which meshes are prepared; None if a callable of the user does that."""
 
     def __len__(self) -> int: ...
 
@@ -91,4 +91,4 @@ class Examples(Protocol):
         """Return the same examples, each mesh with other proportions, drawn by the seed."""
 
     def damaged(self, seed: int, strength: float) -> Examples:
-        """Return the same examples, each mesh damaged as scans are, drawn by the seed."""
+        """Return the same examples, each mesh damaged like a scan, drawn by the seed."""

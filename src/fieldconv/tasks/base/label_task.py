@@ -1,4 +1,4 @@
-"""What tasks with classes have in common: probabilities, cross entropy, and how far to trust them."""
+"""The base class of tasks with classes: probabilities, cross entropy, calibration."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ RELIABILITY = Curves(
     diagonal="as sure as right",
     caption="How often answers of each confidence are right; confidence to be trusted follows the diagonal.",
 )
-
-
 BINS = 15
-LIMITS = (0.05, 20.0)  # of temperatures: where everything is right, none would be low enough
+"""Bins of confidence in which answers are counted."""
+LIMITS = (0.05, 20.0)
+"""Bounds of temperatures: if every answer is right, no temperature is low enough."""
 
 
 class LabelTask(Task):
@@ -125,7 +125,7 @@ class Reliability:
     """
 
     def __init__(self) -> None:
-        # Of each shape (3, BINS): answers, confidence, right ones.
+        # For each shape (3, BINS): answers, sums of confidence, right answers.
         self._tables: list[Floats] = []
 
     def add(self, confidence: ArrayLike, right: ArrayLike) -> None:
@@ -137,12 +137,12 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """Expected calibration error: how far confidence and share of right answers are apart, on average."""
+        """Expected calibration error: the mean difference of confidence and share of right answers."""
         return self._error_of(self._sums)
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """95 % interval of the error over shapes like these, by its key; empty if they are few."""
+        """95 % interval of the error over such shapes, by its key; empty for few shapes."""
         interval = sum_interval(np.array(self._tables), self._error_of)
         return {} if interval is None else {CALIBRATION.key: interval}
 
@@ -157,7 +157,7 @@ class Reliability:
 
     @property
     def curve(self) -> Floats:
-        """(k, 2) mean confidence and share of right answers of each bin that has any."""
+        """(k, 2) mean confidence and share of right answers of each bin that is not empty."""
         sums = self._sums
         count, sure, good = sums[:, sums[0] > 0]
         return np.stack([sure / count, good / count], axis=1)

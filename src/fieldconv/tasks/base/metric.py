@@ -1,4 +1,4 @@
-"""What a measured number is called, how it is written, and which direction is better."""
+"""The name, format and direction of a measured number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Style = Literal["percent", "plain"]
 
 _VALIDATION = "validation_"
 _ACRONYMS = {"iou": "IoU", "hks": "HKS", "wks": "WKS", "mse": "MSE", "rmse": "RMSE"}
-# How keys end that nobody has described.
+# Endings of keys without a description.
 _LESS_IS_BETTER = ("loss", "error", "rank")
 _NEITHER_IS_BETTER = ("learning_rate", "seconds", "epoch")
 
@@ -85,7 +85,7 @@ class Metric:
 
 
 def metric_of(key: str, known: Mapping[str, Metric] = {}) -> Metric:
-    """Return the known metric of a key, or what its key suggests.
+    """Return the known metric of a key, or a metric guessed from the key.
 
     A key ``validation_<key>`` is the known metric of ``<key>``, measured on the validation part.
 
@@ -111,7 +111,7 @@ def metric_of(key: str, known: Mapping[str, Metric] = {}) -> Metric:
 
 
 def count(number: int, what: str) -> str:
-    """Return a number of things, in the singular where there is one.
+    """Return a number with what it counts, in the singular or plural.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers that say how good predictions are, and their intervals: arrays in, arrays and plain numbers out."""
+"""Metrics of predictions and their intervals: arrays in, arrays and plain numbers out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ THRESHOLDS: Floats = np.linspace(0, 0.25, 101)
 """Geodesic errors at which correspondence curves are drawn, in units of √area."""
 RECALL: Floats = np.linspace(0, 1, 101)[1:]
 """Recalls at which precision is given."""
-MIN_SHAPES = 5  # fewer test shapes say too little for an interval
-_Z = 1.959963984540054  # 95 % of a normal distribution are within so many standard deviations
+MIN_SHAPES = 5
+"""Test shapes that an interval needs."""
+_Z = 1.959963984540054  # standard deviations that hold 95 % of a normal distribution
 
 
 def confusion(
@@ -24,7 +25,7 @@ def confusion(
 ) -> Floats:
     """Return (classes, classes) how much of each true class (rows) was predicted as each class (columns).
 
-    Entries whose truth is −1 are left out.
+    Entries with a truth of −1 are ignored.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def share_within(errors: ArrayLike, thresholds: ArrayLike = THRESHOLDS) -> Float
 
 
 def summarise_errors(errors: ArrayLike) -> dict[str, float]:
-    """Return geodesic errors, in units of √area, as papers sum them up.
+    """Return the usual summary of geodesic errors in units of √area.
 
     Returns
     -------
@@ -122,15 +123,15 @@ def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = 
     """Return precision and recall of retrieval by descriptor distance (supplement C).
 
     The candidates of a query are ranked by distance; after r of them, P(r) is the share of right ones among
-    these and R(r) the share of all right ones that is among them. Of equal distances the right one counts
-    as later, so that descriptors that say nothing gain nothing.
+    these and R(r) the share of all right ones that is among them. Among equal distances right candidates
+    come last, so that constant descriptors gain nothing.
 
     Parameters
     ----------
     distance : (Q, K) float
         From each query point to each candidate.
     right : (Q, K) bool
-        Whether a candidate is a right match. Queries without any are to be left out.
+        Whether a candidate is a right match; each query has at least one.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = 
 
 
 def random_average_precision(right: ArrayLike, candidates: int) -> Floats:
-    """Return (Q,) the average precision that candidates in random order reach in the mean.
+    """Return (Q,) the expected average precision of candidates in random order.
 
     Before the i-th candidate, if it is right, the i − 1 others hold their share of the other right ones, so
     its precision is 1/i + (1 − 1/i) (right − 1) / (candidates − 1); and every i is equally likely. ``right``
@@ -173,8 +174,8 @@ def mean_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of a mean over test shapes; None for fewer than `MIN_SHAPES` shapes.
 
-    Shapes are resampled with replacement (bootstrap). Values that are all 0 or 1, which would give an
-    interval of no length if all were right, get Wilson's interval instead.
+    Shapes are resampled with replacement (bootstrap). Values that are all 0 or 1 get Wilson's interval
+    instead, which has a length even if all are right.
 
     Parameters
     ----------

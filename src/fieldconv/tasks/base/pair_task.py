@@ -1,4 +1,4 @@
-"""What tasks about pairs of shapes have in common: folders, batches of both surfaces, descriptors."""
+"""The base class of tasks about pairs of shapes: folders, batches of both surfaces, descriptors."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from fieldconv.tasks.base.vertex_values import VertexValues
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
-POINTS_PER_PAIR = 512  # corresponding points of a pair that a step compares
+POINTS_PER_PAIR = 512
+"""Corresponding points of a pair that a training step compares."""
 NOTHING_CORRESPONDS = "a pair of meshes has no corresponding points; check its ground truth"
 
 
 class PairTask(Task):
     """Descriptors of the two surfaces of a pair, scene and model, compared at some of their samples.
 
-    Both surfaces go through one network. A task of this kind need only set ``name`` and ``metrics`` and
-    define ``loss`` and ``measure_pair``. ``loss`` finds the samples to compare in ``chunk.extra`` (`points`).
+    Both surfaces go through one network. A subclass need only set ``name`` and ``metrics`` and define
+    ``loss`` and ``measure_pair``. The samples that ``loss`` compares are in ``chunk.extra``, see `points`.
     """
 
     layout = (
@@ -60,7 +61,7 @@ class PairTask(Task):
         return shape.made
 
     def attach(self, surface: Surface, sample: Sample) -> None:
-        """Put nothing on a surface: what corresponds is known of pairs."""
+        """Do nothing: targets belong to pairs, not to surfaces."""
 
     def outputs(self, data: Examples) -> int | None:
         return None
@@ -73,15 +74,15 @@ class PairTask(Task):
     def points(
         self, pair: PairExample, draw: np.random.Generator, config: TrainingConfig
     ) -> dict[str, Array]:
-        """Return the samples of a pair that ``loss`` compares, as many for each pair.
+        """Return the samples that ``loss`` compares, equally many for each pair.
 
         By default these are `POINTS_PER_PAIR` corresponding points.
 
         Returns
         -------
         dict of str to array
-            ``scene`` and ``model`` are numbers of samples on these surfaces; anything else that ``loss``
-            needs may be beside them.
+            ``scene`` and ``model`` index the samples of these surfaces; other keys hold whatever else
+            ``loss`` needs.
         """
         scene, model = corresponding_points(pair.matches, draw, POINTS_PER_PAIR)
         return {"scene": scene, "model": model}
@@ -93,7 +94,7 @@ class PairTask(Task):
         config: TrainingConfig,
         network: Network,
     ) -> Chunk:
-        """Put the surfaces of all pairs together; ``extra`` has a row of `points` for each pair."""
+        """Return all surfaces as one chunk; ``extra`` has a row of `points` for each pair."""
         surfaces, names, rows = [], [], []
         first = 0
         for pair, draw in zip(examples, draws, strict=True):
@@ -109,10 +110,10 @@ class PairTask(Task):
     # Results
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
-        return Decoded()  # descriptors say it all
+        return Decoded()  # descriptors are the whole answer
 
     def measure_pair(self, scene: Tensor, model: Tensor, pair: PairExample) -> dict[str, float]:
-        """Return the numbers of a test pair, by the keys of ``metrics``, from its samples' descriptors."""
+        """Return the numbers of a test pair, by the keys of ``metrics``, from descriptors of its samples."""
         raise TypeError(
             f"the task {self.name} defines neither measure_pair(scene, model, pair) nor evaluate(…)"
         )
@@ -125,15 +126,15 @@ class PairTask(Task):
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         known: dict[str, Tensor] = {}
 
-        def remembered(surface: Surface) -> Tensor:  # a shape is in several pairs
+        def cached(surface: Surface) -> Tensor:  # a shape is in several pairs
             if surface.name not in known:
                 known[surface.name] = network(surface)
             return known[surface.name]
 
-        return super().evaluate(remembered, data, follow=follow)
+        return super().evaluate(cached, data, follow=follow)
 
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
-        """Return the descriptors, whose colours are alike where they are, on all meshes together."""
+        """Return the descriptors; equal ones have one colour on all meshes."""
         name = "Descriptors: alike where colours are"
         return [
             []
@@ -151,12 +152,12 @@ class PairTask(Task):
 
 
 def pair_name(pair: PairExample) -> str:
-    """Return what a pair is called in results."""
+    """Return the name of a pair in results."""
     return f"{pair.scene.name} → {pair.model.name}"
 
 
 def corresponding_points(matches: PairMatches, draw: np.random.Generator, count: int) -> tuple[Ints, Ints]:
-    """Return samples of the scene and of the model that correspond, drawn at random."""
+    """Return random samples of the scene, and the samples of the model that correspond to them."""
     scene, model = matches.match.numpy()
     if not len(scene):
         raise ValueError(NOTHING_CORRESPONDS)

@@ -1,4 +1,4 @@
-"""What a network says about one mesh, and the arrays and tables it is written to."""
+"""The prediction of a network for one mesh, and its files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Decoded(NamedTuple):
     values: Array | None = None
 
     def at(self, new_vertex: Ints) -> Decoded:
-        """Return answers per vertex for a mesh whose vertex i is ``new_vertex[i]`` here, or −1 for none."""
+        """Return the answers for a mesh whose vertex i is vertex ``new_vertex[i]`` here, −1 for none."""
         lost = new_vertex < 0
 
         def moved(values: Array | None, nothing: float) -> Array | None:
@@ -52,19 +52,19 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a network says about one mesh of V vertices.
+    """The prediction of a network for one mesh of V vertices.
 
     Attributes
     ----------
     mesh : Mesh
-        As it was given, or read.
+        The mesh as it was read.
     labels, scores, values : array or None
         As in `Decoded`; −1, 0 and NaN at vertices that cannot be used.
     descriptors : (d,) or (V, d) float32, or None
-        What the network has by which to compare points (or shapes); zero at vertices that cannot be used.
+        Features by which points (or shapes) are compared; zero at vertices that cannot be used.
     class_names : tuple of str
     template : Mesh or None
-        Whose vertices the labels are.
+        The mesh whose vertices the labels are.
     input : Oddities or None
         What was odd about the mesh, and whether it was repaired.
     """
@@ -95,7 +95,7 @@ class Prediction:
         return np.where(self.labels >= 0, likely, 0).astype(np.float64)
 
     def vertex_values(self) -> list[VertexValues]:
-        """Return what to see at the vertices: labels, their confidence, and values."""
+        """Return the values to show at the vertices: labels, their confidence, and numbers."""
         kind: Kind
         shown = []
         if self.labels is not None and self.labels.ndim:
@@ -115,7 +115,7 @@ class Prediction:
         return [VertexValues(name=f"Value {k}", kind=kind, values=v) for k, v in enumerate(columns)]
 
     def show(self, *, height: int = 460) -> Display:
-        """Show the mesh in a notebook, coloured by what was found; its class, if it has one, above it."""
+        """Show the mesh in a notebook, coloured by the prediction, below its class if it has one."""
         from fieldconv.viz.notebook import show_values
 
         note = ""
@@ -156,7 +156,7 @@ def write_prediction(
     if found.labels is not None:
         if found.labels.ndim:
             write_array(folder / f"{name}.npy", found.labels)
-        if found.scores is not None and found.class_names:  # not of the thousands of a template
+        if found.scores is not None and found.class_names:  # a template has thousands
             write_array(folder / f"{name}.probabilities.npy", found.scores)
     elif found.values is not None:
         write_array(folder / f"{name}.npy", found.values)
@@ -165,7 +165,7 @@ def write_prediction(
 
 
 def _write_table(found: Prediction, shown: Sequence[VertexValues], path: Path) -> None:
-    """A row for each vertex; labels with their names."""
+    """Write a row for each vertex, with the names of labels."""
     columns: list[str] = ["vertex"]
     cells: list[Sequence[object]] = [range(len(found.mesh.vertices))]
     for values in shown:

@@ -22,7 +22,7 @@ Layer = tuple[str, Values]
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """What a task sets, where it differs from the defaults.
+    """The values of a task that differ from the defaults.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Preset:
     like: str = ""
 
     def radius_for(self, vertices: int) -> float:
-        """Return the radius for meshes of ``vertices`` vertices: larger the coarser they are.
+        """Return the radius for meshes of this many vertices; coarser ones need a larger one.
 
         Examples
         --------
@@ -83,17 +83,17 @@ def merge(*layers: Layer) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def training_layers(task: Task, preset: str, *, smallest_batch: int = 1) -> list[Layer]:
-    """Return what a preset says of training; a step has at least ``smallest_batch`` shapes."""
-    layers = [(name, one.training) for name, one in _stated(task, preset)]
+    """Return the training settings of a preset; a step has at least ``smallest_batch`` shapes."""
+    layers = [(name, one.training) for name, one in _inherited(task, preset)]
     if merge(*layers)[0].get("batch", task.Config.batch) < smallest_batch:
         layers.append(("smallest batch of the network", {"batch": smallest_batch}))
     return layers
 
 
 def recipe_layers(task: Task, network: type[Network]) -> list[Layer]:
-    """Return the training of the paper that introduced a network, instead of a preset's.
+    """Return the training settings of the paper that introduced a network.
 
-    A network that names none, as FCNet, has that of the preset that reaches its paper's numbers.
+    A network without its own, such as FCNet, has those of the preset that reaches its paper's numbers.
     """
     own = network.recipes.get(task.name, {})
     if network.recipe or own:
@@ -105,17 +105,17 @@ def recipe_layers(task: Task, network: type[Network]) -> list[Layer]:
 def network_layers(
     task: Task, preset: str, config: type[NetworkConfig], *, network: str = "", creatures: int | None = None
 ) -> list[Layer]:
-    """Return what a task and a preset say of a network.
+    """Return the settings of a network for a task and a preset.
 
     ``config`` is the class of the network's settings, ``network`` its name if they belong to another one, and
     ``creatures`` the number of vertices of the embedded creatures that are learnt from, if they are.
     """
-    known, stated = field_types(config), _stated(task, preset)
+    known, stated = field_types(config), _inherited(task, preset)
     decided = {"head": task.head} | ({"outputs": task.default_outputs} if task.default_outputs else {})
     layers: list[Layer] = [(f"task {task.name}", decided)]
     layers += [(name, {key: one.surface[key] for key in one.surface if key in known}) for name, one in stated]
     like, own = config.like or config.network, network or config.network
-    layers += [(f"preset {one} of {own}", config.presets.get(one, {})) for one in _chain(task, preset)]
+    layers += [(f"preset {one} of {own}", config.presets.get(one, {})) for one in _ancestry(task, preset)]
     for kind in dict.fromkeys((like, config.network, network)):
         layers += [(name, one.networks.get(kind, {})) for name, one in stated]
     if creatures is not None and "radius" in known and task.preset(preset).vertices is not None:
@@ -126,20 +126,20 @@ def network_layers(
 
 
 def surface_values(task: Task, preset: str) -> dict[str, Any]:
-    """Return what a preset says of how meshes are prepared."""
-    return merge(*((name, one.surface) for name, one in _stated(task, preset)))[0]
+    """Return the settings of a preset for preparing meshes."""
+    return merge(*((name, one.surface) for name, one in _inherited(task, preset)))[0]
 
 
-def _stated(task: Task, preset: str) -> list[tuple[str, Preset]]:
-    """Return a preset and before it those it is like, each with what it is called in tables."""
+def _inherited(task: Task, preset: str) -> list[tuple[str, Preset]]:
+    """Return a preset after those that it extends, each with its name in tables."""
     return [
         (f"preset {one}" if one == preset else f"preset {one}, which {preset} is like", task.preset(one))
-        for one in _chain(task, preset)
+        for one in _ancestry(task, preset)
     ]
 
 
-def _chain(task: Task, preset: str) -> list[str]:
-    """Return the name of a preset, and before it those of the presets it is like, the first one first."""
+def _ancestry(task: Task, preset: str) -> list[str]:
+    """Return the name of a preset after the names of those that it extends."""
     chain: list[str] = []
     while not chain or (preset and preset not in chain):
         chain.insert(0, preset)

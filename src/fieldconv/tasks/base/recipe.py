@@ -1,4 +1,4 @@
-"""How networks are trained, as plain data; presets say which values a task takes."""
+"""Training settings; presets hold their values for each task."""
 
 from __future__ import annotations
 
@@ -38,37 +38,37 @@ class TrainingConfig:
     weight_decay: float = 0.0
     """Pull of the weights towards zero; with adamw."""
     schedule: Schedule = "constant"
-    """Hold the learning rate, raise it from a 25th and let it fall to nothing, or lower it now and then."""
+    """Keep the learning rate, raise it from a 25th and lower it to zero, or lower it in steps."""
     warm_up: float = 0.1
     """Share of the steps in which one_cycle raises the learning rate."""
     drop_every: int = 50
-    """Epochs after which the schedule steps lowers the learning rate, again and again."""
+    """Epochs between two steps of the schedule steps."""
     drop: float = 0.5
-    """Factor by which the schedule steps lowers the learning rate."""
+    """Factor of the learning rate at each step of the schedule steps."""
     clip: float | None = None
-    """Longest gradient, longer ones are scaled down; None for no limit."""
+    """Largest norm of the gradient, to which larger ones are scaled; None for no limit."""
     average: float | None = None
     """Decay of the moving average of the weights that is kept as the result; None keeps the last weights."""
     label_smoothing: float = 0.0
     """Share of each target spread over all classes."""
     rotate: bool = True
-    """Turn every shape at random whenever it is used for training; intrinsic features do not change by it."""
+    """Turn every shape at random whenever training uses it; intrinsic features do not change."""
     stretch: float = 0.0
-    """Scale the three axes of positions, once turned, by random factors of up to 1 ± this."""
+    """Scale the three axes of turned positions by random factors of up to 1 ± this."""
     reshaped: int = 0
     """Copies of each mesh with other proportions; an epoch shows every mesh once, as it is or as a copy."""
     reshaping: float = 1.0
-    """How strongly copies are reshaped: 1 changes thickness by a third and stretches by a fifth, or so."""
+    """Strength of reshaping: 1 changes thickness by about a third and lengths by a fifth."""
     damaged: int = 0
-    """Copies of each mesh with holes, cuts, noise and other triangles, as scans have them; shown in turns."""
+    """Copies of each mesh with holes, cuts, noise and other triangles, like scans; shown in turns."""
     damaging: float = 1.0
-    """How strongly copies are damaged: 1 as poor scans are, see docs/damage.md."""
+    """Strength of damage: 1 is that of poor scans, see docs/damage.md."""
     validation: float = 0.0
-    """Share of the training set that is kept out, to choose the best epoch by."""
+    """Share of the training set that is held out to choose the best epoch."""
     patience: int | None = None
     """Stop after this many epochs without a better validation; None never stops early."""
     seed: int = 0
-    """Decides everything random: two runs with one seed on one machine are identical."""
+    """Seed of everything random: two runs with one seed on one machine are identical."""
 
     def __post_init__(self) -> None:
         check_choices(self, optimiser=get_args(Optimiser), schedule=get_args(Schedule))
@@ -86,7 +86,7 @@ class TrainingConfig:
 
     @property
     def copies_shown(self) -> tuple[int, int]:
-        """How many reshaped and damaged copies of each mesh are made: no more than epochs can show.
+        """Number of reshaped and damaged copies of each mesh, no more than the epochs can show.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class TrainingConfig:
 
     @classmethod
     def for_task(cls, task: str, *, preset: str = "default", **changes: Any) -> TrainingConfig:
-        """Return the recipe of a task's preset, with some fields changed if wanted."""
+        """Return the settings of a task's preset, with some fields changed."""
         from fieldconv.tasks import task_named
 
         return task_named(task).training_config(preset=preset, **changes)
@@ -119,7 +119,7 @@ class TrainingConfig:
 
 
 def check_range(settings: object, wanted: str, is_right: Callable[[float], bool], *names: str) -> None:
-    """Raise ValueError if one of these fields is not what is wanted; None is right in any."""
+    """Raise ValueError if one of these fields is neither None nor in the range that ``wanted`` describes."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not is_right(value):

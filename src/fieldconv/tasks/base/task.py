@@ -1,4 +1,4 @@
-"""What a task is. All that is particular to one is in its own file; the rest of the package asks it."""
+"""The base class of tasks. Everything particular to a task is in its own file; the package asks it there."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class EmbeddedShape:
-    """What an embedded generator knows about a shape it has made, of which a task takes its target.
+    """What a generator knows about a shape that it made; a task takes its target from it.
 
     Attributes
     ----------
@@ -81,13 +81,13 @@ class EmbeddedShape:
     kind : int
         Number of its species.
     part : (V,) int64
-        Number of the part that each vertex is on.
+        Part of each vertex.
     place : callable () -> (V,) int64
-        The vertex of the template that each vertex corresponds to, −1 for none.
+        Corresponding vertex of the template at each vertex, −1 for none.
     made : object
-        As the generator made it, for ground truth between two shapes.
+        The generator's own shape, for ground truth between two of them.
     point : callable () -> (V, 3) float32, optional
-        The point of the template that each vertex corresponds to, if the generator knows points.
+        Corresponding point of the template at each vertex, if the generator knows points.
     """
 
     mesh: Mesh
@@ -99,7 +99,7 @@ class EmbeddedShape:
 
 
 class Task:
-    """What is to be learnt. A subclass in a file of its own says all that is particular about it.
+    """What a network learns. A subclass, in a file of its own, defines everything particular to a task.
 
     The defaults fit a task of one number at each vertex, which need only set ``name`` and ``metrics`` and
     define ``loss`` and ``measure``.
@@ -113,19 +113,18 @@ class Task:
     default_outputs : int or None
         How many outputs where the data does not say; None if the data must say.
     metrics : tuple of Metric
-        Numbers of an evaluation, of shapes and of the training log. The first is the main one: the best
-        epoch is chosen by it.
+        Numbers of an evaluation, of shapes and of the training log. The first one chooses the best epoch.
     score : Metric or None
-        How well a training batch is solved, if `loss` says that.
+        How well a training batch is solved, if `loss` returns that.
     rank_by : str
-        The number of a shape by which best and worst are told; the main metric if empty.
+        The number by which shapes are ranked; the first metric if empty.
     curves : Curves or None
         What the curves of an evaluation show.
     shapes_caption : str
-        What a report says above the shapes it shows.
+        Text above the shapes of a report.
     presets : dict of str to Preset
-        The values of "default" and "tiny", and of "paper" and "reproduce" if there are such: the paper's text
-        to the letter, and what reaches its numbers.
+        "default" and "tiny". Some tasks have "paper", which follows the paper's text, and "reproduce", which
+        reaches its numbers.
     Config : type
         The class of its training settings; a task may have more fields.
     targets : tuple of str
@@ -133,7 +132,7 @@ class Task:
     paired, one_template : bool
         Whether an example is a pair of surfaces; whether targets are vertices of one template.
     calibrated : bool
-        Whether outputs are scores of classes, which a temperature makes honest probabilities of.
+        Whether outputs are scores of classes, which a temperature can calibrate.
     can_match : bool
         Whether `correspond` maps one shape to another.
     """
@@ -159,7 +158,7 @@ class Task:
     # Settings
 
     def with_template(self, template: Mesh | None) -> Task:
-        """Return the task for a network or dataset with that template, if the task needs to know it."""
+        """Return the task for a network or dataset with this template; most tasks do not depend on it."""
         return self
 
     def preset(self, name: str) -> Preset:
@@ -170,7 +169,7 @@ class Task:
 
     @property
     def surface_settings(self) -> SurfaceSettings:
-        """How meshes are prepared where no network says how: as in the first preset."""
+        """Settings of the first preset, for meshes that are prepared without a network."""
         return SurfaceSettings(**checked(SurfaceSettings, surface_values(self, next(iter(self.presets)))))
 
     def training_config(
@@ -200,11 +199,11 @@ class Task:
     # Data: folders, embedded shapes, targets
 
     def recognises(self, root: Path) -> int:
-        """Return how surely a folder is meant for this task: 0 for not at all; the surest task is taken."""
+        """Return how likely a folder is for this task, 0 for not at all; the likeliest task reads it."""
         return 0
 
     def read_folder(self, folder: OwnFolder) -> Collection:
-        """Return the meshes and targets of a folder; note what is wrong in ``folder.problems``."""
+        """Return the meshes and targets of a folder; add what is wrong to ``folder.problems``."""
         return read_values(folder, self.name)
 
     def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
@@ -213,14 +212,14 @@ class Task:
         write_numbers(folder / f"{item.name}.txt", sample.target)
 
     def write_common(self, folder: Path, collection: Collection) -> None:
-        """Write what a folder has once, such as the names of classes."""
+        """Write the files that a folder has once, such as the names of classes."""
 
     def embedded_target(self, shape: EmbeddedShape) -> object:
-        """Return the target of an embedded shape."""
+        """Return the target of a generated shape."""
         raise ValueError(f"there are no embedded shapes for {self.name}; give a folder of meshes with --data")
 
     def embedded_classes(self, kinds: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of the classes, of those of shapes and of parts."""
+        """Return the names of the classes: those of shapes, or those of parts."""
         return ()
 
     def attach(self, surface: Surface, sample: Sample) -> None:
@@ -231,19 +230,16 @@ class Task:
         surface.y = surface.vertex_y[surface.sample]
 
     def transfer_target(self, target: object, mesh: Mesh, damage: Damaged) -> object:
-        """Return the target of a mesh for the damaged mesh that was made of it: by default what `carry` says.
-
-        Tangent vectors are turned into the new frames.
-        """
+        """Return the target of a mesh on its damaged copy; tangent vectors are turned into the new frames."""
         target = np.asarray(target)
         return carry_vectors(target, mesh, damage) if np.iscomplexobj(target) else damage.carry(target)
 
     def outputs(self, data: Examples) -> int | None:
-        """Return how many outputs the network must have for a dataset; None if that is free."""
+        """Return how many outputs a network needs for a dataset; None if any number will do."""
         return self.default_outputs
 
     def named_outputs(self, class_names: Sequence[str], template: Mesh | None) -> int | None:
-        """Return how many outputs the names or template of a checkpoint stand for; None if any number."""
+        """Return how many outputs fit the class names or template of a checkpoint; None if any do."""
         if template is not None:
             return len(template.vertices)
         return len(class_names) or None
@@ -261,10 +257,10 @@ class Task:
         config: TrainingConfig,
         network: Network,
     ) -> Chunk:
-        """Put examples together.
+        """Return examples as one chunk.
 
-        ``draws`` has the random numbers of each, so that no other example, order or process changes what
-        happens to it.
+        Each has a generator of its own in ``draws``, so that its augmentation does not depend on other
+        examples, their order or the process.
         """
         shown = [self.augment(one, draw, config, network) for one, draw in zip(examples, draws, strict=True)]
         return Chunk(batch(shown), [example.name for example in examples])
@@ -272,7 +268,7 @@ class Task:
     def augment(
         self, surface: Surface, draw: np.random.Generator, config: TrainingConfig, network: Network
     ) -> Surface:
-        """Return what training shows of a surface: what the network reads, turned and stretched at random."""
+        """Return what the network reads of a surface, turned and stretched at random."""
         reads = None if network.reads is None else (*network.reads, *self.targets)
         shown = select(surface, reads)
         features = network.config.features
@@ -296,7 +292,7 @@ class Task:
         return torch.stack(list(outputs)).mean(0)
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
-        """Return a network's outputs for one surface as answers at the vertices of its mesh."""
+        """Return the outputs for one surface as answers at the vertices of its mesh."""
         values = at_vertices(surface, outputs).numpy()
         return Decoded(values=values[:, 0] if values.shape[1] == 1 else values)
 
@@ -313,14 +309,14 @@ class Task:
         raise TypeError(f"the task {self.name} defines neither measure(found, surface) nor evaluate(…)")
 
     def record(self, network: Outputs, example: Example) -> Record:
-        """Return the name and size of a test shape, and what `measure` says of it."""
+        """Return the name, size and numbers of a test shape."""
         found = self.decode(network(example), example)
         return {"name": example.name, "vertices": example.num_vertices, **self.measure(found, example)}
 
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
-        """Return how well a network does on a dataset; ``follow`` wraps the loop over it to show progress.
+        """Measure a network on a dataset: by default, the mean over shapes of the numbers of `measure`.
 
-        By default the mean over shapes of what `measure` returns.
+        ``follow`` wraps the loop over the dataset to show progress.
         """
         shapes = [self.record(network, example) for example in follow(data)]
         keys = [metric.key for metric in self.metrics if shapes and metric.key in shapes[0]]
@@ -328,7 +324,7 @@ class Task:
         return Evaluation(self.name, metrics, shapes, class_names=tuple(data.class_names))
 
     def description(self) -> Record:
-        """Return what the numbers of an evaluation mean, for reports; plain values that JSON can hold."""
+        """Return what the numbers of an evaluation mean, as plain values for reports."""
         known = {metric.key: metric.to_dict() for metric in self.metrics}
         if self.score is not None:
             known["score"] = self.score.to_dict()
@@ -342,23 +338,23 @@ class Task:
         return described
 
     def show(self, found: Prediction) -> list[VertexValues]:
-        """Return what to see of a prediction at the vertices, the most important first."""
+        """Return the values to show at the vertices of a prediction, the most important first."""
         return found.vertex_values()
 
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
-        """Return what to see of several predictions side by side."""
+        """Return the values to show for several predictions side by side."""
         return [self.show(one) for one in found]
 
     def note(self, found: Prediction) -> str:
-        """Return a prediction in a few words, if they say it all."""
+        """Return a prediction, or a warning about it, in a few words."""
         return ""
 
     def summary(self, found: Prediction) -> Record:
-        """Return the columns of a mesh in predictions.csv; empty if there is no such table."""
+        """Return the columns of predictions.csv for a mesh; empty if the task writes no such table."""
         return {}
 
     def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
-        """Write arrays and tables of a prediction; the coloured mesh is written beside them."""
+        """Write arrays and tables of a prediction; its coloured mesh is written elsewhere."""
         write_prediction(found, self.show(found), folder, name, descriptors=descriptors)
 
     def correspond(self, one: Prediction, other: Prediction) -> Ints:
@@ -366,11 +362,11 @@ class Task:
         raise ValueError(f"a network for {self.name} cannot match shapes")
 
     def missing_counterparts(self, one: Prediction, other: Prediction) -> Bools | None:
-        """Return (V,) where the other mesh lacks what the first has; None if only a round trip can tell."""
+        """Return (V,) whether each vertex has no counterpart; None if only a round trip can tell."""
         return None
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
-        """Return what a report shows of a test shape: prediction beside truth."""
+        """Return the values that a report shows on a test shape: prediction, truth and error."""
         surface = data[index]
         found = self.decode(outputs(surface), surface)
         if found.values is None or found.values.ndim != 1:
@@ -388,5 +384,5 @@ class Task:
     def picture_points(
         self, network: Network, data: Examples, points: int
     ) -> tuple[NDArray[np.float32], Ints] | None:
-        """Return (n, d) features of points on test shapes and (n,) their classes, to arrange in the plane."""
+        """Return (n, d) features of points on test shapes and (n,) their classes, for a plane picture."""
         return None

@@ -1,4 +1,4 @@
-"""Values at the vertices of a mesh: what an array is, for whoever writes or draws it."""
+"""Values at the vertices of a mesh, described for those who write or draw them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class VertexValues:
     key : str
         Short name in files; made from the name if empty.
     limits : (float, float), optional
-        Numbers at the ends of the colour scale; those that occur if left out.
+        Numbers at the ends of the colour scale; by default the smallest and largest value.
     class_names : tuple of str
         Names of the classes of ``"labels"``.
 
@@ -79,7 +79,7 @@ def _are_real(values: Array) -> bool:
     return values.ndim == 1 and values.dtype.kind != "c"
 
 
-# What the values of each kind are, in words and as a test.
+# The values of each kind: a description and a test.
 _KINDS: dict[str, tuple[str, Callable[[Array], bool]]] = {
     "labels": ("(V,) whole numbers", _are_whole),
     "scalar": ("(V,) real numbers", _are_real),
@@ -92,7 +92,7 @@ _KINDS: dict[str, tuple[str, Callable[[Array], bool]]] = {
 
 
 def confidence_values(confidence: Array) -> VertexValues:
-    """Return (V,) probabilities of the answers, named and scaled alike for all tasks."""
+    """Return (V,) probabilities of the answers, with the name and scale that all tasks share."""
     return VertexValues(
         name="Confidence", key="probability", kind="scalar", values=confidence, limits=(0.0, 1.0)
     )

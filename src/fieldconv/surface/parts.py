@@ -17,7 +17,7 @@ from torch import Tensor
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
 from fieldconv.geometry.damage.damage import smooth
-from fieldconv.geometry.geodesic.charts import begin_frames
+from fieldconv.geometry.geodesic.charts import set_first_faces
 from fieldconv.geometry.geodesic.discs import PAIR_BYTES
 from fieldconv.geometry.geodesic.front import is_front_accurate
 from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION, geodesic_discs, tangent_frames
@@ -35,7 +35,7 @@ from fieldconv.geometry.resample.sampling import (
 from fieldconv.geometry.resample.subdivide import subdivide
 from fieldconv.geometry.spectral.balls import ball_integrals
 from fieldconv.geometry.spectral.signatures import (
-    RESOLVED,
+    SIGNATURE_FUNCTIONS,
     Eigenbasis,
     eigenbasis,
     heat_kernel_signature,
@@ -123,7 +123,7 @@ class Preparation:
     def _in_given_frames(self, mesh: Mesh) -> Mesh:
         """The same mesh, with the tangent frames that its vertices have in the given numbering."""
         more = np.zeros(len(mesh.vertices) - len(self.numbered.first_face), np.int64)
-        begin_frames(mesh, np.concatenate([self.numbered.first_face, more]))
+        set_first_faces(mesh, np.concatenate([self.numbered.first_face, more]))
         return mesh
 
     @cached_property
@@ -440,7 +440,7 @@ def _signature(name: str, compute: Callable[[Eigenbasis], NDArray[np.float64]]) 
     """The part of a feature that is computed of the lowest eigenfunctions."""
 
     def make(preparation: Preparation) -> Tensors:
-        values = compute(preparation.basis(RESOLVED, whole=True))
+        values = compute(preparation.basis(SIGNATURE_FUNCTIONS, whole=True))
         return {name: single(values[preparation.sampling.chosen])}
 
     return Part(name, ("samples",), make)
@@ -479,7 +479,7 @@ _PARTS = {
             indices={"sample": "vertex_sample", "vertex_sample": "sample"},
         ),
         _signature("hks", heat_kernel_signature),
-        _signature("wks", partial(wave_kernel_signature, k=RESOLVED)),
+        _signature("wks", partial(wave_kernel_signature, k=SIGNATURE_FUNCTIONS)),
         _signature("heat", local_heat),
         Part("rim", ("samples", "radius"), _rim),
         Part("balls", ("samples",), _balls),

@@ -248,9 +248,8 @@ def add_noise(
         height = np.sqrt(2 / 48) * np.cos(mesh.vertices @ waves.T + phase).sum(axis=1, keepdims=True)
     else:
         height = rng.standard_normal((len(mesh.vertices), 1))
-    moved = (
-        mesh.vertices + share * size * np.clip(height, -max_deviations, max_deviations) * mesh.vertex_normals
-    )
+    height = np.clip(height, -max_deviations, max_deviations)
+    moved = mesh.vertices + share * size * height * mesh.vertex_normals
     return Damaged(Mesh(moved, mesh.faces, mesh.name), no_damage(mesh).origin)
 
 

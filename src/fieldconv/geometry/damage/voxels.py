@@ -18,7 +18,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import capped, manifold_part, tidy
 from fieldconv.geometry.resample.remesh import Reference, make_reference, nearest_in_triangle, settle
 
-MOST_POINTS = 6_000_000  # of the lattice; the cells grow if there would be more
+MAX_POINTS = 6_000_000  # of the lattice; the cells grow if there would be more
 
 
 @kernel
@@ -172,7 +172,7 @@ def outer_surface(
 
     turn, shift = random_turn(rng), rng.random(3)
     extent = np.ptp(points @ turn, axis=0)
-    cell = max(cell, float(np.cbrt(2 * extent.prod() / MOST_POINTS)))
+    cell = max(cell, float(np.cbrt(2 * extent.prod() / MAX_POINTS)))
     grown = gap / 2 / cell
     band = grown + 1.8
     margin = np.ceil(band) + 1
@@ -201,16 +201,16 @@ def outer_surface(
     i, j, k = np.unravel_index(numbers[keep] // 2, shape)
     candidates = nearest[numbers[keep] % 2, i, j, k].astype(np.int64)
     face, share = _origins(reference, found.vertices, found.vertex_normals, candidates)
-    position = (_shrunk(found, local, face, share, grown) + low) * cell @ turn.T
+    position = (_shrink(found, local, face, share, grown) + low) * cell @ turn.T
     if apexes:
         real = (face < len(faces)) | (face < 0)
         keep, triangles = tidy(len(lattice), triangles[real[triangles].all(axis=1)])
         position, face, share = position[keep], face[keep], share[keep]
-    old_face = np.where(face >= 0, _numbers_of(mesh.faces, faces)[face], -1)
+    old_face = np.where(face >= 0, _row_numbers(mesh.faces, faces)[face], -1)
     return Mesh(position, triangles, mesh.name), old_face, share
 
 
-def _shrunk(grown: Mesh, mesh: Mesh, face: Ints, share: Floats, by: float) -> Floats:
+def _shrink(grown: Mesh, mesh: Mesh, face: Ints, share: Floats, by: float) -> Floats:
     """The surface moved back by as much as the solid was grown, straight to its origin where possible."""
     foot = (share[:, :, None] * mesh.vertices[mesh.faces[face]]).sum(axis=1)
     way = grown.vertices - foot
@@ -219,7 +219,7 @@ def _shrunk(grown: Mesh, mesh: Mesh, face: Ints, share: Floats, by: float) -> Fl
     return np.asarray(grown.vertices - by * np.where(clear[:, None], way, grown.vertex_normals))
 
 
-def _numbers_of(faces: Ints, some: Ints) -> Ints:
+def _row_numbers(faces: Ints, some: Ints) -> Ints:
     """Row of each of some faces in the array of all faces."""
     if len(some) == len(faces):
         return np.arange(len(faces))

@@ -18,7 +18,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 
 Records = NDArray[np.void]
 MAX_CHARTED_FACES = 500_000  # larger meshes get no charts only for their frames
-# Typed: a literal would have the kernels that it is passed to compiled once more for its value.
+# Typed, because a literal argument has a kernel compiled again for its value.
 ONWARD, BACKWARD = np.int64(1), np.int64(-1)
 
 CORNER = np.dtype(
@@ -94,12 +94,12 @@ def frame_vertices(mesh: Mesh, *, max_charted: int = MAX_CHARTED_FACES) -> Ints:
     return frame
 
 
-def begin_frames(mesh: Mesh, faces: Ints) -> None:
+def set_first_faces(mesh: Mesh, faces: Ints) -> None:
     """Choose the face (V,) from which each vertex measures angles; by default the first around it."""
     _first_faces[mesh] = faces
 
 
-_charts: WeakKeyDictionary[Mesh, Charts] = WeakKeyDictionary()  # discs of one mesh are often asked for twice
+_charts: WeakKeyDictionary[Mesh, Charts] = WeakKeyDictionary()  # kept: one mesh often needs discs twice
 _first_faces: WeakKeyDictionary[Mesh, Ints] = WeakKeyDictionary()
 
 
@@ -208,14 +208,14 @@ def _lay_fans(corners, vertices, fans, first_corner, corners_of):  # type: ignor
                 continue
             corner, sense, is_open = _beginning(corners, seed)
             if count == first_fan:
-                here.frame_vertex = corners[beside(corner, 1 if sense > 0 else 2)].vertex
+                here.frame_vertex = corners[next_corner(corner, 1 if sense > 0 else 2)].vertex
             start = angle
             while corner >= 0 and corners[corner].fan < 0:
                 row = corners[corner]
                 row.fan, row.turn = count, sense
                 row.edge_angle = angle if sense > 0 else angle + row.angle
                 angle += row.angle
-                corner, sense = _around(corners, corner, sense, ONWARD)
+                corner, sense = _next_around(corners, corner, sense, ONWARD)
             fans[count].total, fans[count].open = angle - start, is_open
             if angle - start > (np.pi if is_open else 2 * np.pi) - (1e-9 if is_open else -1e-9):
                 here.bends = True
@@ -240,7 +240,7 @@ def _beginning(corners, seed):  # type: ignore[no-untyped-def]
     """
     corner, sense = seed, ONWARD
     while True:
-        before, sense_before = _around(corners, corner, sense, BACKWARD)
+        before, sense_before = _next_around(corners, corner, sense, BACKWARD)
         if before < 0:
             return corner, sense, True
         corner, sense = before, sense_before
@@ -249,24 +249,24 @@ def _beginning(corners, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def beside(corner, steps):  # type: ignore[no-untyped-def]
+def next_corner(corner, steps):  # type: ignore[no-untyped-def]
     """Return the corner of the same face ``steps`` further round."""
     return corner - corner % 3 + (corner + steps) % 3
 
 
 @kernel
-def _around(corners, corner, sense, direction):  # type: ignore[no-untyped-def]
-    """Next corner of the same vertex across the second (direction +1) or first edge, as the fan turns.
+def _next_around(corners, corner, sense, direction):  # type: ignore[no-untyped-def]
+    """Next corner of the same vertex across the second (direction +1) or first edge, and its sense.
 
-    Gives (−1, 0) at a boundary and at a non-manifold edge, where fans end.
+    (−1, 0) at a boundary and at a non-manifold edge, where fans end.
     """
     # The edge to the first neighbour is faced by the second neighbour's corner, and the other way round.
-    facing = beside(corner, 1 if sense * direction > 0 else 2)
+    facing = next_corner(corner, 1 if sense * direction > 0 else 2)
     other = corners[facing].twin
     if other == facing or corners[other].twin != facing:
         return -1, 0
-    following = beside(other, 1)
+    following = next_corner(other, 1)
     if corners[following].vertex != corners[corner].vertex:
-        following = beside(other, 2)
-    crossed_is_first = beside(following, 2) == other
+        following = next_corner(other, 2)
+    crossed_is_first = next_corner(following, 2) == other
     return following, direction if crossed_is_first else -direction

@@ -11,9 +11,9 @@ from fieldconv._compiled import copy_into, kernel
 
 RADIUS = 0.2
 """Usual radius of a disc, at unit area: the paper's for classification and segmentation."""
-PAIR_BYTES = 110  # of memory for a pair of neighbours, while they are found
-EQUAL = 1e-6  # part by which the lengths of equally long paths may differ: files have single precision
-APART = 0.5  # radians; equally long paths that leave, or carry, by more than this apart have no sensible mean
+PAIR_BYTES = 110  # memory for a pair of neighbours while discs are computed
+LENGTH_TOLERANCE = 1e-6  # relative difference of equally long paths: files have single precision
+MAX_SPREAD = 0.5  # radians: directions or transports of equally long paths that differ by more have no mean
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ PAIR = np.dtype(
 
 @kernel
 def grow(records, used, more):  # type: ignore[no-untyped-def]
-    """Return the records, in a larger array if there is no room for ``more`` after the ``used``."""
+    """Return the records, in a larger array if ``more`` do not fit behind the ``used``."""
     if used + more <= len(records):
         return records
     larger = np.empty(2 * len(records) + more, records.dtype)
@@ -86,7 +86,7 @@ def grow(records, used, more):  # type: ignore[no-untyped-def]
     return larger
 
 
-def symmetric(discs: Discs) -> Discs:
+def make_symmetric(discs: Discs) -> Discs:
     """Return mutual pairs only, with the shorter path for both directions; the mean of equally long ones.
 
     Transport along a path keeps the angle to its tangent, so the way back is known:
@@ -119,7 +119,7 @@ def _keep_mutual(  # type: ignore[no-untyped-def]
                 continue
             kept_targets[kept] = target
             shorter = distance[pair] - distance[mirror]
-            equal = abs(shorter) <= EQUAL * distance[pair]
+            equal = abs(shorter) <= LENGTH_TOLERANCE * distance[pair]
             speaks = source <= target if equal else shorter < 0
             kept_ambiguous[kept] = ambiguous[pair] or ambiguous[mirror]
             one, other = (pair, mirror) if speaks else (mirror, pair)
@@ -127,7 +127,7 @@ def _keep_mutual(  # type: ignore[no-untyped-def]
             if equal and distance[one] > 0:  # the mean of both, so that the order does not matter
                 off = wrap_angle(angle[other] + np.pi + transport[other] - there)
                 twist = wrap_angle(-transport[other] - turned)
-                if max(abs(off), abs(twist)) < APART:
+                if max(abs(off), abs(twist)) < MAX_SPREAD:
                     there, turned = there + off / 2, turned + twist / 2
                 else:  # they are two paths
                     kept_ambiguous[kept] = True

@@ -1,7 +1,7 @@
 """Geodesic distances without directions: between all vertices, or from one vertex up to a limit.
 
-A front grows from a vertex by unfolding triangles. Each vertex has a *limit*: a vertex reached at or beyond
-its limit does not pass the front on. Distances are within about half a percent of the exact ones.
+A front grows from a vertex by unfolding triangles. Each vertex has a *limit*: reached at or beyond it, a
+vertex does not pass the front on. Distances are within about half a percent of the exact ones.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def spread_distance(vertices, offsets, corners, source, limit, distance, reached
                 edge = length_between(vertices, vertex, target)
                 new = here + edge
                 if distance[third] < np.inf:
-                    across = _across(
+                    across = _distance_across(
                         here, distance[third], length_between(vertices, vertex, third), edge,
                         length_between(vertices, third, target),
                     )  # fmt: skip
-                    if across >= here:  # so that a vertex that was taken is final
+                    if across >= here:  # so that distances never shrink below those already final
                         new = min(new, across)
                 if new < distance[target]:
                     if distance[target] == np.inf:
@@ -101,7 +101,7 @@ def spread_distance(vertices, offsets, corners, source, limit, distance, reached
 
 
 @kernel
-def _across(at_a, at_b, ab, ac, bc):  # type: ignore[no-untyped-def]
+def _distance_across(at_a, at_b, ab, ac, bc):  # type: ignore[no-untyped-def]
     """Distance at c of a point source beyond the edge ab, from its distances at a and b.
 
     Source and c are laid flat on either side of ab. Infinite if their line misses the edge.

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv._compiled import kernel, num_threads, run_blocks
 from fieldconv.geometry.geodesic.charts import Charts, charts, frame_vertices
-from fieldconv.geometry.geodesic.discs import Discs, symmetric
+from fieldconv.geometry.geodesic.discs import Discs, make_symmetric
 from fieldconv.geometry.geodesic.front import front_block
 from fieldconv.geometry.geodesic.unfolding import exact_block
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
@@ -85,7 +85,7 @@ def geodesic_discs(
     if solver not in ("local", "front"):
         raise ValueError(f"Unknown solver {solver!r}: choose 'local', 'front' or 'heat'.")
     discs = _local_discs(mesh, radius, source_ids, target_ids, exact=solver == "local")
-    return symmetric(discs) if np.array_equal(source_ids, target_ids) else discs
+    return make_symmetric(discs) if np.array_equal(source_ids, target_ids) else discs
 
 
 def tangent_frames(mesh: Mesh) -> tuple[Floats, Floats]:
@@ -136,7 +136,7 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
     wanted[targets] = True
     # Neighbours one after the other, whatever the numbering: they find most of what they need in the cache.
     order = np.lexsort(np.floor(mesh.vertices[sources] / (2 * radius)).T)
-    unfold = np.ones(len(sources), np.bool_) if exact else _near_a_twist(mesh, chart, sources, radius)
+    unfold = np.ones(len(sources), np.bool_) if exact else _near_twist(mesh, chart, sources, radius)
     rows, parts = [], []
     for block, own in ((exact_block, order[unfold[order]]), (front_block, order[~unfold[order]])):
         blocks = _blocks(own)
@@ -149,11 +149,11 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
     kinds = np.int64, np.float64, np.float64, np.float64, np.bool_
     discs = Discs(sources, offsets, *(np.empty(offsets[-1], kind) for kind in kinds))
     flat = discs.targets, discs.distance, discs.angle, discs.transport, discs.ambiguous
-    run_blocks(_place, [(some, offsets, *part[:2], *flat) for some, part in zip(rows, parts, strict=True)])
+    run_blocks(_scatter, [(some, offsets, *part[:2], *flat) for some, part in zip(rows, parts, strict=True)])
     return discs
 
 
-def _near_a_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> Bools:
+def _near_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> Bools:
     """(S,) whether a disc may reach a vertex whose faces turn both ways: the front needs them to agree."""
     twisted = np.unique(chart.faces.ravel()[chart.corners["turn"].ravel() <= 0])
     if not len(twisted):
@@ -172,7 +172,7 @@ def _blocks(order: Ints) -> list[Ints]:
 
 
 @kernel
-def _place(  # type: ignore[no-untyped-def]
+def _scatter(  # type: ignore[no-untyped-def]
     rows, offsets, counts, pairs, targets, distance, angle, transport, ambiguous
 ):
     """Copy a block's discs to where they belong."""

@@ -64,7 +64,7 @@ def heat_discs(
             f"{mesh.name or 'mesh'}: the vector heat method needs a manifold, consistently oriented mesh "
             f"({reason}); repair it or use the local solver."
         ) from error
-    to_ours = _directions(charts(mesh), mesh, solver, used)
+    to_our_frames = _directions(charts(mesh), mesh, solver, used)
 
     def disc(source: int, wanted: Bools) -> Columns:
         if place[source] < 0:
@@ -78,9 +78,9 @@ def heat_discs(
         with np.errstate(invalid="ignore"):  # other components are NaN
             inside = np.flatnonzero(wanted[used] & near & (np.abs(log) <= radius) & np.isfinite(carried))
         found, log, carried = used[inside], log[inside], carried[inside]
-        angle = to_ours(np.full(len(found), source), np.angle(log))
+        angle = to_our_frames(np.full(len(found), source), np.angle(log))
         # The way back points into the surface even at a boundary, where the way on would leave it.
-        transport = to_ours(found, np.angle(-log * carried)) + np.pi - angle
+        transport = to_our_frames(found, np.angle(-log * carried)) + np.pi - angle
         centre = found == source
         return found, np.abs(log), np.where(centre, 0.0, angle), np.where(centre, 0.0, transport)
 
@@ -119,13 +119,13 @@ def _directions(
     offset[origin[border]] = 0.0
     stretch[origin[border]] = (scale[origin] * fans["total"] / np.pi)[border]
 
-    def to_ours(vertices: Ints, angles: Floats) -> Floats:
+    def to_our_frames(vertices: Ints, angles: Floats) -> Floats:
         # The cut is in the middle of what lies outside a boundary.
         centred = np.angle(np.exp(1j * (angles - np.pi / 2))) + np.pi / 2
         result: Floats = offset[vertices] + stretch[vertices] * centred
         return result
 
-    return to_ours
+    return to_our_frames
 
 
 def collect_discs(
@@ -144,10 +144,10 @@ def collect_discs(
     found, distance, angle, transport = (np.concatenate(column) for column in columns)
     ambiguous = np.zeros(len(found), bool)  # heat is a mean of all paths by itself
     values = distance, wrap_angle(angle), wrap_angle(transport), ambiguous
-    return _symmetric(Discs(ids, offsets, found.astype(np.int64), *values), wanted)
+    return _make_symmetric(Discs(ids, offsets, found.astype(np.int64), *values), wanted)
 
 
-def _symmetric(discs: Discs, wanted: Bools) -> Discs:
+def _make_symmetric(discs: Discs, wanted: Bools) -> Discs:
     """Drop pairs that only one end sees; make both ends agree on distance, transport and direction.
 
     Where the other end is not a source, or this one not a wanted target, a pair stays as it is.

@@ -16,22 +16,22 @@ from __future__ import annotations
 import numpy as np
 
 from fieldconv._compiled import kernel
-from fieldconv.geometry.geodesic.charts import beside
-from fieldconv.geometry.geodesic.discs import APART, EQUAL, PAIR, grow, wrap_angle
+from fieldconv.geometry.geodesic.charts import next_corner
+from fieldconv.geometry.geodesic.discs import LENGTH_TOLERANCE, MAX_SPREAD, PAIR, grow, wrap_angle
 from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 
-SAME_ANGLE = 1e-9  # radians; light along an edge is light in both triangles beside it
+SAME_ANGLE = 1e-9  # radians; light along an edge is in both triangles beside it
 RIM = 1e-11  # radians by which light may miss an apex: a path through a vertex lies on the rims of two wedges
-NARROWEST = 1e-12  # radians; a narrower wedge is dropped, for the rims of those beside it light all it would
+MIN_WIDTH = 1e-12  # radians; narrower wedges are dropped: the rims of their neighbours light the same
 # Paths of the same length may differ by rounding. Light is dropped only if another path is shorter by
 SLACK = 1e-11  # this part of the way from its origin, and
 NOISE = 1e-14  # this part of the way from the source, and of the edge that it crosses
-SHORTER = 1e-13  # part by which a path to a vertex must be shorter to replace another one
-LOOK_BACK = 16  # light is checked after every so many edges: has it entered a triangle for the second time?
-# Typed: a literal would have the kernels that it is passed to compiled once more for its value.
+MIN_SHORTENING = 1e-13  # part by which a path to a vertex must be shorter to replace another one
+CHECK_INTERVAL = 16  # edges between checks whether light has entered a triangle twice
+# Typed, because a literal argument has a kernel compiled again for its value.
 ZERO, NO_WEDGE = np.int64(0), np.int64(-1)
 LEFT, RIGHT = np.bool_(True), np.bool_(False)
-# The most wedges that F triangles in reach may need is a + b F^1.5. Sound meshes of any size need 0.4 F^1.5.
+# F triangles in reach may need up to a + b F^1.5 wedges. Sound meshes of any size need 0.4 F^1.5.
 FREE_WEDGES, WEDGES = 1000, 2.0
 
 WEDGE = np.dtype(
@@ -54,26 +54,26 @@ WEDGE = np.dtype(
     ],
     align=True,
 )
-# What is known of each vertex, for the present source.
+# A vertex, for the present source.
 REACHED = np.dtype(
     [
         ("distance", np.float64),
         ("x", np.float64),  # end of the path in the plane of the source, bends unrolled
         ("y", np.float64),
-        ("carried", np.float64),  # transport from the source
+        ("transport", np.float64),  # transport from the source
         ("incoming", np.float64),  # fan angle from which the path arrives
         ("incoming_fan", np.int64),
-        # Other paths of the same length: how far they leave, and carry, to either side of this one.
+        # Range of directions and transports of other paths of the same length, relative to this one.
         ("least_aside", np.float64),
         ("most_aside", np.float64),
-        ("least_carried", np.float64),
-        ("most_carried", np.float64),
+        ("least_transport", np.float64),
+        ("most_transport", np.float64),
         ("ambiguous", np.bool_),  # whether paths of the same length are far apart
         ("settled", np.bool_),  # whether it has sent its light
     ],
     align=True,
 )
-# The shortest light that a corner has received as an apex, and its angle from the corner's first edge.
+# The shortest light that reached a corner as an apex, and its angle from the corner's first edge.
 LIT = np.dtype([("distance", np.float64), ("angle", np.float64)], align=True)
 # For the present source:
 TALLY = np.dtype(
@@ -99,9 +99,9 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
     lit, lit_corners = np.empty(len(chart.corners), LIT), np.empty(len(chart.corners), np.int64)
     for corner in range(len(lit)):
         lit[corner].distance = np.inf
-    entered = np.full(len(chart.faces), -1)  # number of the last source whose light came into each triangle
+    entered = np.full(len(chart.faces), -1)  # number of the last source whose light entered each triangle
     wedges, heap = np.empty(1024, WEDGE), np.empty(1024, ENTRY)
-    sheets, needles = chart.most_sheets, chart.narrowest < NARROWEST
+    sheets, needles = chart.most_sheets, chart.narrowest < MIN_WIDTH
     # The most a vertex can put on the heap: per corner two wedges in each sheet, and two vertices for each.
     most = 4 * (sheets + 1) * chart.most_corners
     tallies, counts = np.zeros(len(sources), TALLY), np.zeros(len(sources), np.int64)
@@ -117,10 +117,10 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
         for target in np.sort(seen[: tally.seen]):
             end = reached[target]
             if wanted[target]:
-                _take_mean_of_equals(end)
+                _average_equal_paths(end)
                 pair = pairs[count]
                 pair.target, pair.distance, pair.ambiguous = target, end.distance, end.ambiguous
-                pair.angle, pair.transport = np.arctan2(end.y, end.x), wrap_angle(end.carried)
+                pair.angle, pair.transport = np.arctan2(end.y, end.x), wrap_angle(end.transport)
                 count += 1
             end.distance, end.settled = np.inf, False
         counts[number] = count - before
@@ -137,15 +137,14 @@ def _spread(  # type: ignore[no-untyped-def]
     """Let light spread from a source as far as the radius; return the two arrays that may have grown."""
     corners, vertices = chart.corners, chart.vertices
     start = reached[source]
-    start.distance = start.x = start.y = start.carried = 0.0
-    _forget_equals(start)
+    start.distance = start.x = start.y = start.transport = 0.0
+    _forget_equal_paths(start)
     start.ambiguous = False
     seen[0], tally.seen, tally.allowed = source, 1, FREE_WEDGES
     heap[0].key, heap[0].item, tally.heap = 0.0, -1 - source, 1
     while True:
         done = tally.heap == 0
-        # Too much light is stopped; none enters corners that are too narrow, so that vertices may be left
-        # over.
+        # Too much light is stopped. Light does not enter very narrow corners, which may miss vertices.
         if not tally.edges_only and (tally.wedges > tally.allowed or (done and needles)):
             heap = grow(heap, ZERO, tally.seen + most)
             _go_along_edges(reached, seen, heap, tally)
@@ -175,8 +174,8 @@ def _spread(  # type: ignore[no-untyped-def]
         goes_left, goes_right = inside_left > 0, inside_right > 0
         if _touches(wedge, inside_left, inside_right, length + NOISE / RIM * row.facing_length):
             total = wedge.behind + length
-            from_first = _way_back(wedge, row, x, y)
-            if total < reached[row.vertex].distance * (1 + EQUAL):
+            from_first = _return_angle(wedge, row, x, y)
+            if total < reached[row.vertex].distance * (1 + LENGTH_TOLERANCE):
                 back = row.edge_angle + row.turn * from_first
                 _arrive(corners, vertices, reached, seen, wedges, heap, tally,
                         wedge.root, item, apex, length, np.arctan2(y, x), back, x, y, radius)  # fmt: skip
@@ -185,12 +184,10 @@ def _spread(  # type: ignore[no-untyped-def]
                 if best.distance == np.inf:
                     lit_corners[tally.lit] = apex
                     tally.lit += 1
-                goes_left, goes_right = _sides_worth_going(
-                    best, length, total, from_first, wedge.left_is_first
-                )
+                goes_left, goes_right = _useful_sides(best, length, total, from_first, wedge.left_is_first)
 
-        left = beside(apex, 1 if wedge.left_is_first else 2)
-        right = beside(apex, 2 if wedge.left_is_first else 1)
+        left = next_corner(apex, 1 if wedge.left_is_first else 2)
+        right = next_corner(apex, 2 if wedge.left_is_first else 1)
         at_left, at_right = reached[corners[left].vertex].distance, reached[corners[right].vertex].distance
         at_apex = reached[row.vertex].distance
         if goes_left:
@@ -220,14 +217,14 @@ def _send_light(  # type: ignore[no-untyped-def]
     """Send light from a vertex: all around from the source, else into the shadow behind the vertex."""
     corners, vertices = chart.corners, chart.vertices
     here = reached[origin]
-    _take_mean_of_equals(here)
+    _average_equal_paths(here)
     here.settled = True
     for slot in range(chart.first_corner[origin], chart.first_corner[origin + 1]):
         root = chart.corners_of[slot]
         row = corners[root]
         width = row.angle
         whole = origin == source or row.fan != here.incoming_fan or tally.edges_only
-        first, second = beside(root, 1), beside(root, 2)
+        first, second = next_corner(root, 1), next_corner(root, 2)
         right_length, left_length = corners[second].facing_length, corners[first].facing_length
         for side in range(1 if whole else 2):
             low, high = (0.0, width) if whole else _shadow(row, chart.fans[row.fan], here.incoming, side)
@@ -243,7 +240,7 @@ def _send_light(  # type: ignore[no-untyped-def]
                 back = corners[second].edge_angle
                 _arrive(corners, vertices, reached, seen, wedges, heap, tally,
                         root, NO_WEDGE, second, left_length, width, back, 0.0, 0.0, radius)  # fmt: skip
-            if high - low > NARROWEST and not tally.edges_only:
+            if high - low > MIN_WIDTH and not tally.edges_only:
                 wedge = wedges[tally.wedges]
                 wedge.left_x, wedge.left_y = left_length * np.cos(width), left_length * np.sin(width)
                 wedge.right_x, wedge.right_y = right_length, 0.0
@@ -314,7 +311,7 @@ def _touches(wedge, inside_left, inside_right, length):  # type: ignore[no-untyp
 
 
 @kernel
-def _way_back(wedge, corner, x, y):  # type: ignore[no-untyped-def]
+def _return_angle(wedge, corner, x, y):  # type: ignore[no-untyped-def]
     """Angle of the way back to the origin from an apex at (x, y), from the first edge of the apex."""
     to_left_x, to_left_y = wedge.left_x - x, wedge.left_y - y
     from_left = np.arctan2(abs(to_left_x * y - to_left_y * x), -(to_left_x * x + to_left_y * y))
@@ -322,7 +319,7 @@ def _way_back(wedge, corner, x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sides_worth_going(best, length, total, from_first, left_is_first):  # type: ignore[no-untyped-def]
+def _useful_sides(best, length, total, from_first, left_is_first):  # type: ignore[no-untyped-def]
     """Whether light goes on to the left, and to the right, of an apex that it reaches after ``total``.
 
     Of all the light that reaches a corner, only the shortest matters on both its sides (Chen and Han 1990):
@@ -362,7 +359,7 @@ def _lit_part(wedge, edge):  # type: ignore[no-untyped-def]
     opening = wedge.right_ray_x * wedge.left_ray_y - wedge.right_ray_y * wedge.left_ray_x
     size = abs(wedge.left_ray_x) + abs(wedge.left_ray_y)
     size *= abs(wedge.right_ray_x) + abs(wedge.right_ray_y)
-    if edge == 0.0 or not opening > NARROWEST * size:
+    if edge == 0.0 or not opening > MIN_WIDTH * size:
         return 0.0, 0.0, np.inf
     left_x, left_y = wedge.left_x, wedge.left_y
     edge_x, edge_y = wedge.right_x - left_x, wedge.right_y - left_y
@@ -383,9 +380,9 @@ def _is_longer(  # type: ignore[no-untyped-def]
 ):
     """Whether the lit part of an edge is nearer by way of a vertex of the triangle that light has crossed.
 
-    It is so if its far rim is (Xin and Wang 2009), because shortest paths do not cross. Given are the
-    distances of the triangle's vertices, and where the one opposite the edge is: on the right of light that
-    turns left.
+    That holds if its far rim is nearer that way (Xin and Wang 2009), because shortest paths do not cross.
+    ``at_…`` are the distances of the triangle's vertices; the one opposite the edge is on the right of light
+    that turns left.
     """
     edge_x, edge_y = wedge.right_x - wedge.left_x, wedge.right_y - wedge.left_y
     begin_x, begin_y = wedge.left_x + begin * edge_x, wedge.left_y + begin * edge_y
@@ -406,15 +403,15 @@ def _is_longer(  # type: ignore[no-untyped-def]
 def _enter(  # type: ignore[no-untyped-def]
     corners, entered, number, wedges, heap, tally, facing, left, nearest, sheets
 ):
-    """Keep the next free wedge, once for every other triangle at the edge that ``facing`` faces."""
+    """Push the next free wedge, once for every other triangle at the edge that ``facing`` faces."""
     part = wedges[tally.wedges]
     left_vertex = corners[left].vertex
     other = corners[facing].twin
     while other != facing:
         # A shortest path never enters a triangle twice. Light that does so circles forever: where sheets
         # branch, and about anything that is thinner than the radius.
-        look_back = sheets > 2 or (part.depth + 1) % LOOK_BACK == 0
-        if not look_back or not _has_crossed(wedges, part.parent, other // 3):
+        check = sheets > 2 or (part.depth + 1) % CHECK_INTERVAL == 0
+        if not check or not _has_crossed(wedges, part.parent, other // 3):
             if entered[other // 3] != number:
                 entered[other // 3] = number
                 tally.faces += 1
@@ -422,7 +419,7 @@ def _enter(  # type: ignore[no-untyped-def]
             wedges[tally.wedges] = part
             wedge = wedges[tally.wedges]
             wedge.apex = other
-            wedge.left_is_first = corners[beside(other, 1)].vertex == left_vertex
+            wedge.left_is_first = corners[next_corner(other, 1)].vertex == left_vertex
             push(heap, tally.heap, nearest, tally.wedges)
             tally.heap += 1
             tally.wedges += 1
@@ -437,14 +434,15 @@ def _arrive(  # type: ignore[no-untyped-def]
     """Record a straight segment from an origin to a vertex if it gives the shortest path so far.
 
     It leaves by ``root`` in the direction ``angle``, or (x, y) in wedge ``item``, and ends at ``corner``,
-    from where the way back has the fan angle ``back``. Of paths that are equally long the mean counts.
+    from where the way back has the fan angle ``back``. Equally long paths are averaged.
     """
     origin, target = corners[root].vertex, corners[corner].vertex
     start, end = reached[origin], reached[target]
     total = start.distance + length
-    if total > radius or total > end.distance * (1 + EQUAL):
+    if total > radius or total > end.distance * (1 + LENGTH_TOLERANCE):
         return
-    shorter, equal = total < end.distance * (1 - SHORTER), total >= end.distance * (1 - EQUAL)
+    shorter = total < end.distance * (1 - MIN_SHORTENING)
+    equal = total >= end.distance * (1 - LENGTH_TOLERANCE)
     if equal and (end.settled or tally.edges_only or total == 0.0):
         return
     # Bends are unrolled too: the direction to the target is that of the chord.
@@ -456,18 +454,18 @@ def _arrive(  # type: ignore[no-untyped-def]
         )
         outgoing += corners[root].turn * leaving_by
         arriving += corners[corner].turn * (arriving_by if wedges[item].left_is_first else -arriving_by)
-    direction = outgoing - start.carried
+    direction = outgoing - start.transport
     end_x, end_y = start.x + length * np.cos(direction), start.y + length * np.sin(direction)
-    carried = start.carried + arriving + np.pi - outgoing
+    transport = start.transport + arriving + np.pi - outgoing
     if end.distance == np.inf:
         seen[tally.seen] = target
         tally.seen += 1
     if equal:
-        _take_note_of_equal(end, end_x, end_y, carried)
+        _note_equal_path(end, end_x, end_y, transport)
         end.ambiguous = end.ambiguous or start.ambiguous
     else:
-        end.x, end.y, end.carried, end.ambiguous = end_x, end_y, carried, start.ambiguous
-        _forget_equals(end)
+        end.x, end.y, end.transport, end.ambiguous = end_x, end_y, transport, start.ambiguous
+        _forget_equal_paths(end)
     if shorter:
         end.distance, end.incoming, end.incoming_fan = total, back, corners[corner].fan
         if vertices[target].bends or tally.edges_only:
@@ -476,35 +474,36 @@ def _arrive(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _forget_equals(end):  # type: ignore[no-untyped-def]
-    end.least_aside = end.most_aside = end.least_carried = end.most_carried = 0.0
+def _forget_equal_paths(end):  # type: ignore[no-untyped-def]
+    end.least_aside = end.most_aside = end.least_transport = end.most_transport = 0.0
 
 
 @kernel
-def _take_note_of_equal(end, x, y, carried):  # type: ignore[no-untyped-def]
-    """Take note of another path, to (x, y), as long as the one that is known; it may be the same."""
+def _note_equal_path(end, x, y, transport):  # type: ignore[no-untyped-def]
+    """Record another path, to (x, y), as long as the known one; it may be the same."""
     aside = np.arctan2(end.x * y - end.y * x, end.x * x + end.y * y)
-    carried = wrap_angle(carried - end.carried)
+    transport = wrap_angle(transport - end.transport)
     end.least_aside, end.most_aside = min(end.least_aside, aside), max(end.most_aside, aside)
-    end.least_carried, end.most_carried = min(end.least_carried, carried), max(end.most_carried, carried)
-    spread = max(end.most_aside - end.least_aside, end.most_carried - end.least_carried)
-    end.ambiguous = end.ambiguous or spread > APART
+    end.least_transport = min(end.least_transport, transport)
+    end.most_transport = max(end.most_transport, transport)
+    spread = max(end.most_aside - end.least_aside, end.most_transport - end.least_transport)
+    end.ambiguous = end.ambiguous or spread > MAX_SPREAD
 
 
 @kernel
-def _take_mean_of_equals(end):  # type: ignore[no-untyped-def]
-    """Go in the middle between paths of the same length, in whatever order they were found."""
-    aside, carried = (end.least_aside + end.most_aside) / 2, (end.least_carried + end.most_carried) / 2
+def _average_equal_paths(end):  # type: ignore[no-untyped-def]
+    """Take the middle of paths of the same length, in whatever order they arrived."""
+    aside, transport = (end.least_aside + end.most_aside) / 2, (end.least_transport + end.most_transport) / 2
     if aside != 0.0:
         cosine, sine = np.cos(aside), np.sin(aside)
         end.x, end.y = cosine * end.x - sine * end.y, sine * end.x + cosine * end.y
-    end.carried += carried
-    _forget_equals(end)
+    end.transport += transport
+    _forget_equal_paths(end)
 
 
 @kernel
 def _spread_curvature(corners, vertices, wedges, item, x, y, length):  # type: ignore[no-untyped-def]
-    """How far a path's directions at its two ends turn if vertices share their curvature with their cells.
+    """Angles by which a path's two ends turn if vertices share their curvature with their cells.
 
     A polyhedron has all its curvature in points, which a path towards (x, y) leaves on one side or the
     other. Spread over a disc as large as the vertex's cell, a part f of the curvature K lies on the other
@@ -515,7 +514,7 @@ def _spread_curvature(corners, vertices, wedges, item, x, y, length):  # type: i
     last_left = last_right = -1
     while item >= 0:
         wedge = wedges[item]
-        first, second = beside(wedge.apex, 1), beside(wedge.apex, 2)
+        first, second = next_corner(wedge.apex, 1), next_corner(wedge.apex, 2)
         left, right = (first, second) if wedge.left_is_first else (second, first)
         left, right = corners[left].vertex, corners[right].vertex
         if left != last_left:

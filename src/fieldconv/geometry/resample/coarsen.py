@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 
-CELLS = 0.75  # cells of the grid for each wanted vertex: a cell holds one seed for each sheet in it
+CELLS_PER_VERTEX = 0.75  # of the grid, for each wanted vertex: a cell has one seed for each sheet in it
 ROUNDS = 1  # how often seeds move to the middle of their region
 
 
@@ -88,7 +88,7 @@ def _edges(mesh: Mesh) -> tuple[Ints, Floats]:
 
 def _seeds(points: Floats, areas: Floats, edges: Ints, used: Bools, wanted: int) -> Ints:
     """A vertex of each connected piece of the surface in each cell of a grid: the one nearest its middle."""
-    size = np.sqrt(areas.sum() / max(CELLS * wanted, 1))
+    size = np.sqrt(areas.sum() / max(CELLS_PER_VERTEX * wanted, 1))
     low = points[used].min(0)
     cell = np.floor((points - low) / size).astype(np.int64)
     same = (cell[edges[:, 0]] == cell[edges[:, 1]]).all(1)

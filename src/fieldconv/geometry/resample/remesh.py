@@ -35,7 +35,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import manifold_part, renumbered
 
 EQUILATERAL = 0.866  # a vertex of a mesh of equal triangles has that area, in edge lengths squared
-LEAST_SIZE, GREATEST_SIZE = 0.15, 4.0  # wanted edge lengths, in those of an even mesh
+MIN_SIZE, MAX_SIZE = 0.15, 4.0  # wanted edge lengths, in those of an even mesh
 
 
 class Reference(NamedTuple):
@@ -319,6 +319,6 @@ def _scaled(size: Floats, mesh: Mesh, vertices: int) -> Floats:
     even = even_size(mesh, vertices)
     factor = even / float(np.median(size))
     for _ in range(20):
-        lengths = np.clip(factor * size, LEAST_SIZE * even, GREATEST_SIZE * even)
+        lengths = np.clip(factor * size, MIN_SIZE * even, MAX_SIZE * even)
         factor *= float(np.sqrt((mesh.vertex_areas / (EQUILATERAL * lengths**2)).sum() / vertices))
-    return np.asarray(np.clip(factor * size, LEAST_SIZE * even, GREATEST_SIZE * even))
+    return np.asarray(np.clip(factor * size, MIN_SIZE * even, MAX_SIZE * even))

@@ -189,7 +189,7 @@ class NearbySamples(NamedTuple):
         as if the surface were flat in between.
         """
         weight = np.empty((len(vertex), self.index.shape[1]))
-        for rows in (slice(*block) for block in blocks(len(vertex), _CHUNK)):
+        for rows in (slice(*block) for block in blocks(len(vertex), CHUNK)):
             own = vertex[rows]
             position = self.position[own] - offset[rows, None]
             weight[rows] = _weights(position, np.abs(position), self.usable[own])
@@ -201,15 +201,15 @@ def nearby_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> NearbySamples:
     ids = _checked(samples, mesh)
     reached, distance = nearest_samples(mesh, ids, k)
     index = _reachable_or_nearest(mesh, ids, reached)
-    position, transport = _seen_in_space(mesh, ids, index, distance)
+    position, transport = _guess_in_space(mesh, ids, index, distance)
     _see_along_surface(mesh, ids, reached, distance, position, transport)
     usable = reached >= 0
     usable[:, 0] = True
     return NearbySamples(index, np.where(usable, transport, 0.0), position, distance, usable)
 
 
-_CHUNK = 2**16  # points at a time, which bounds the memory
-_RIDGE = 0.05  # λ, in units of the mean distance: larger is smoother, smaller closer to linear
+CHUNK = 2**16  # points at a time, which bounds the memory
+RIDGE = 0.05  # λ, in units of the mean distance: larger is smoother, smaller closer to linear
 
 
 def _weights(position: Complexes, distance: Floats, usable: Bools) -> Floats:
@@ -220,7 +220,7 @@ def _weights(position: Complexes, distance: Floats, usable: Bools) -> Floats:
     x = np.stack([position.real, position.imag], -1) / scale[..., None]
     # The Hessian is diagonal plus rank two, so the unconstrained minimiser is gain · (1 − x·tilt).
     at_sample = finite[:, :1] == 0
-    gain = np.where(usable & ~at_sample, np.maximum(finite / scale, 1e-4) ** -4 / _RIDGE, 0.0)
+    gain = np.where(usable & ~at_sample, np.maximum(finite / scale, 1e-4) ** -4 / RIDGE, 0.0)
     while True:
         moment = np.einsum("vi,via,vib->vab", gain, x, x) + np.eye(2)
         tilt = np.linalg.solve(moment, np.einsum("vi,via->va", gain, x)[..., None])
@@ -233,7 +233,7 @@ def _weights(position: Complexes, distance: Floats, usable: Bools) -> Floats:
     return weight
 
 
-def _seen_in_space(mesh: Mesh, samples: Ints, index: Ints, distance: Floats) -> tuple[Complexes, Floats]:
+def _guess_in_space(mesh: Mesh, samples: Ints, index: Ints, distance: Floats) -> tuple[Complexes, Floats]:
     """Guess log_vertex(sample) and the transport from positions and normals alone."""
     frames, normals = tangent_frames(mesh)
     across = np.cross(normals, frames)

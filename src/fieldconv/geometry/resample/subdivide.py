@@ -8,8 +8,8 @@ from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.resample.coarsen import Resampled
 
-ROUNDS = 24  # each halves the longest edges
-_TURN = np.array([0, 1, 2, 0, 1])
+MAX_ROUNDS = 24  # each halves the longest edges
+TURN = np.array([0, 1, 2, 0, 1])
 
 
 def subdivide(mesh: Mesh, vertices: int) -> Resampled:
@@ -41,7 +41,7 @@ def subdivision(mesh: Mesh, vertices: int) -> tuple[Mesh, list[tuple[int, Ints]]
     points, faces, count = mesh.vertices, mesh.faces, len(mesh.vertices)
     parents: list[tuple[int, Ints]] = []
     longest = 1.4 * float(np.sqrt(2 / np.sqrt(3) * mesh.area / max(vertices, 1)))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         room = vertices + vertices // 2 - len(points)
         edges, of_face = _edges(faces, len(points))
         length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
@@ -71,7 +71,7 @@ def _split(points: Floats, faces: Ints, middle: Ints) -> Ints:
     number = (middle >= 0).sum(axis=1)
     # Turned so that of one split edge it is the first, and of two it is the last that is whole.
     first = np.where(number == 2, (middle < 0).argmax(axis=1) + 1, (middle >= 0).argmax(axis=1)) % 3
-    place = _TURN[first[:, None] + np.arange(3)]
+    place = TURN[first[:, None] + np.arange(3)]
     a, b, c = np.take_along_axis(faces, place, axis=1).T
     ab, bc, ca = np.take_along_axis(middle, place, axis=1).T
     parts = [np.stack([a, b, c], axis=1)[number == 0]]

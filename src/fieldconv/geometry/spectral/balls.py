@@ -19,7 +19,7 @@ Numbers = NDArray[np.floating]  # of single or double precision
 RADII = (0.06, 0.1, 0.16, 0.26, 0.42, 0.68)  # at unit area
 COLUMNS = 7 * len(RADII) - 1
 UNITS = (0.25, 0.1, 0.1, 0.05, 0.05, 0.3, 0.01)  # about how much each number varies over a body
-_ROWS = 256  # points at a time, which bounds the memory
+MAX_ROWS = 256  # points at a time, which bounds the memory
 
 
 def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) -> Floats:
@@ -66,28 +66,30 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     squares = points[:, [0, 0, 0, 1, 1, 2]] * points[:, [0, 1, 2, 1, 2, 2]]
     moments = areas[:, None] * np.hstack([np.ones_like(points[:, :1]), points, squares, normals])
     found = np.empty((len(chosen), 7 * len(sizes) - 1))
-    for rows in (slice(*block) for block in blocks(len(chosen), _ROWS)):
+    for rows in (slice(*block) for block in blocks(len(chosen), MAX_ROWS)):
         own = points[chosen[rows]]
-        apart = (own**2).sum(1)[:, None] + (points**2).sum(1) - 2 * own @ points.T
-        normal = _smooth_normals(apart, normals[chosen[rows]], normals, areas, sizes[0])
-        balls = [_in_ball(apart, own, normal, moments, size) for size in sizes]
+        squared = (own**2).sum(1)[:, None] + (points**2).sum(1) - 2 * own @ points.T
+        normal = _smooth_normals(squared, normals[chosen[rows]], normals, areas, sizes[0])
+        balls = [_in_ball(squared, own, normal, moments, size) for size in sizes]
         found[rows] = _columns(balls, normal)
     return found
 
 
-def _smooth_normals(apart: Numbers, own: Numbers, normals: Numbers, areas: Numbers, radius: float) -> Numbers:
+def _smooth_normals(
+    squared: Numbers, own: Numbers, normals: Numbers, areas: Numbers, radius: float
+) -> Numbers:
     """(n, 3) normals averaged over the smallest ball, but for sheets that face the other way."""
-    weight = areas * np.maximum(1 - apart / radius**2, 0) * np.maximum(own @ normals.T, 0)
+    weight = areas * np.maximum(1 - squared / radius**2, 0) * np.maximum(own @ normals.T, 0)
     mean = weight @ normals
     length = np.linalg.norm(mean, axis=1, keepdims=True)
     return np.asarray(np.where(length > 0, mean / np.where(length > 0, length, 1), own))
 
 
 def _in_ball(
-    apart: Numbers, own: Numbers, normal: Numbers, moments: Numbers, radius: float
+    squared: Numbers, own: Numbers, normal: Numbers, moments: Numbers, radius: float
 ) -> tuple[Numbers, Numbers]:
     """Six numbers of each point (n, 6), and the tangential part of the mean offset (n, 3)."""
-    sums = (np.maximum(1 - apart / radius**2, 0) @ moments).astype(np.float64)
+    sums = (np.maximum(1 - squared / radius**2, 0) @ moments).astype(np.float64)
     own, normal = own.astype(np.float64), normal.astype(np.float64)
     total = np.where(sums[:, 0] > 0, sums[:, 0], 1)[:, None]
     mean = sums[:, 1:4] / total

@@ -17,9 +17,9 @@ from fieldconv._arrays import Floats
 from fieldconv._compiled import copy_into, kernel
 
 EPSILON = float(np.finfo(np.float64).eps)
-LEANING = EPSILON**0.5  # inner product with an earlier vector at which both are made orthogonal again
-ORTHOGONAL = 1e-7  # largest inner product between two eigenvectors
-EXACT = 1e-10  # residual of an eigenvector of the inverse, in parts of its eigenvalue, that is small enough
+MAX_OVERLAP = EPSILON**0.5  # with an earlier vector; beyond it both are made orthogonal again
+MAX_INNER_PRODUCT = 1e-7  # between two eigenvectors
+MAX_RESIDUAL = 1e-10  # of an eigenvector of the inverse, relative to its eigenvalue
 
 
 def factorise(matrix: csc_matrix, shift: float) -> SuperLU:
@@ -27,7 +27,7 @@ def factorise(matrix: csc_matrix, shift: float) -> SuperLU:
     return splu(
         (matrix + shift * identity(matrix.shape[0], format="csc")).tocsc(),
         permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,  # no pivots: half the entries of a factorisation that chooses some
+        diag_pivot_thresh=0.0,  # without pivoting there are half as many entries
         options={"SymmetricMode": True},
     )
 
@@ -54,17 +54,17 @@ def lowest_eigenpairs(
     vectors = np.empty((most + 1, n))
     vectors[0] = np.random.default_rng(0).standard_normal(n)
     vectors[0] /= np.linalg.norm(vectors[0])
-    diagonal, beside = np.zeros(most), np.zeros(most)
-    leaning = np.zeros((2, most + 1))
-    leaning[0, 0] = 1.0
+    diagonal, off_diagonal = np.zeros(most), np.zeros(most)
+    overlap = np.zeros((2, most + 1))
+    overlap[0, 0] = 1.0
     done, goal = 0, min(9 * k // 4 + 10, most)
     while True:
-        if not _lanczos_steps(*triangle, vectors, diagonal, beside, leaning, done, goal):
+        if not _lanczos_steps(*triangle, vectors, diagonal, off_diagonal, overlap, done, goal):
             return None
         done = goal
-        inverse, mix = eigh_tridiagonal(diagonal[:done], beside[: done - 1])
+        inverse, mix = eigh_tridiagonal(diagonal[:done], off_diagonal[: done - 1])
         inverse, mix = inverse[::-1][: k + 1], mix[:, ::-1][:, :k]
-        if (beside[done - 1] * np.abs(mix[-1]) < EXACT * inverse[:k]).all():
+        if (off_diagonal[done - 1] * np.abs(mix[-1]) < MAX_RESIDUAL * inverse[:k]).all():
             break
         if done == most:
             return None
@@ -72,13 +72,13 @@ def lowest_eigenpairs(
     if inverse[-1] <= 0:
         return None
     values, found = 1 / inverse - shift, vectors[:done].T @ mix
-    if np.abs(found.T @ found - np.eye(k)).max() > ORTHOGONAL or not is_complete(matrix, values):
+    if np.abs(found.T @ found - np.eye(k)).max() > MAX_INNER_PRODUCT or not is_complete(matrix, values):
         return None
     return values[:k], found[factors.perm_c]
 
 
 def is_complete(matrix: csc_matrix, values: Floats) -> bool:
-    """Return whether these are all the lowest eigenvalues, none missing; ``values`` ascend.
+    """Return whether these ascending values are all the lowest eigenvalues.
 
     By Sylvester's law, as many are below a number as there are negative pivots once it is subtracted.
     """
@@ -95,21 +95,21 @@ def is_complete(matrix: csc_matrix, values: Floats) -> bool:
 
 
 @kernel
-def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning, first, last):  # type: ignore[no-untyped-def]
+def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, off_diagonal, overlap, first, last):  # type: ignore[no-untyped-def]
     """Vectors ``first`` + 1 to ``last``, and the tridiagonal matrix that the inverse is between them.
 
-    False if a new vector is nothing but rounding, because the others already span an eigenspace.
+    Returns False if a new vector is only rounding, because the others already span an eigenspace.
     ``leaning[0]`` estimates inner products of the newest vector with the others, ``leaning[1]`` those of
     the one before it.
     """
-    now, past = leaning[0], leaning[1]
+    now, past = overlap[0], overlap[1]
     for step in range(first, last):
         here, new = vectors[step], vectors[step + 1]
         copy_into(here, new)
         _solve(start, row, entry, pivot, new)
         before = 0.0
         if step > 0:
-            before = beside[step - 1]
+            before = off_diagonal[step - 1]
             _subtract(before, vectors[step - 1], new)
         along = np.dot(here, new)
         _subtract(along, here, new)
@@ -118,17 +118,17 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning,
             return False
         largest = 0.0
         for other in range(step):
-            grown = beside[other] * now[other + 1] + (diagonal[other] - along) * now[other]
+            grown = off_diagonal[other] * now[other + 1] + (diagonal[other] - along) * now[other]
             grown -= before * past[other]
             if other > 0:
-                grown += beside[other - 1] * now[other - 1]
-            rounding = EPSILON * (beside[other] + length)
+                grown += off_diagonal[other - 1] * now[other - 1]
+            rounding = EPSILON * (off_diagonal[other] + length)
             past[other] = (grown + (rounding if grown > 0 else -rounding)) / length
             largest = max(largest, abs(past[other]))
         past[step], past[step + 1] = EPSILON * np.sqrt(len(here)), 1.0
         for other in range(step + 2):
             now[other], past[other] = past[other], now[other]
-        if largest > LEANING:
+        if largest > MAX_OVERLAP:
             for other in range(step):
                 earlier = vectors[other]
                 one, two = np.dot(earlier, here), np.dot(earlier, new)
@@ -143,7 +143,7 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, beside, leaning,
             now[step] = EPSILON
         if not length > len(here) * EPSILON * abs(along):
             return False
-        diagonal[step], beside[step] = along, length
+        diagonal[step], off_diagonal[step] = along, length
         _divide(new, length)
     return True
 

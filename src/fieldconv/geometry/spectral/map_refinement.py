@@ -26,7 +26,7 @@ NEARNESS = 3.0  # weight of the given place; eigenfunctions change about 25 time
 NOISE = 0.3  # singular values of the fitted matrix below this are mostly chance
 MAX_NEIGHBOUR_DISTANCE = 0.1  # at unit area: a target farther than this from its neighbours' is a mistake
 MAX_VERTICES = 8000  # denser meshes are refined on coarser copies
-CLOSE = 8  # vertices near a point, searched for one in the right region
+NEAR_VERTICES = 8  # vertices near a point, searched for one in the right region
 MAX_DISTANCES = 2**22  # squared distances at a time
 
 
@@ -137,7 +137,7 @@ def _place(side: _Side, points: Numbers, regions: Ints) -> RefinedMap:
     """The vertices and triangles of the given mesh nearest to points near some regions of the coarse one."""
     # Other vertices may be closer in space, on another limb.
     mesh = side.given
-    close = scipy.spatial.cKDTree(mesh.vertices).query(points, k=CLOSE)[1]
+    close = scipy.spatial.cKDTree(mesh.vertices).query(points, k=NEAR_VERTICES)[1]
     right = (side.coarse.vertex_map[close][:, :, None] == regions[:, None]).any(2)
     best = close[np.arange(len(close)), right.argmax(1)]
     target = np.where(right.any(1), best, side.coarse.origin[regions[:, 0]])

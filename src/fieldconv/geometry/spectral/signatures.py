@@ -23,10 +23,10 @@ from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.geometry.spectral.lanczos import factorise, is_complete, lowest_eigenpairs
 
-RESOLVED = 128  # eigenfunctions that resolve the default times and energies of signatures
-DENSE = 3000  # vertices for which all eigenvalues can be found if some of those wanted are hard to find
-_EQUAL = 1e-5  # part by which eigenvalues may differ that are equal but for rounding of positions
-_ZERO = 1e-6  # an eigenvalue of a shape of unit area is taken for zero below this
+SIGNATURE_FUNCTIONS = 128  # eigenfunctions that resolve the default times and energies of signatures
+MAX_DENSE = 3000  # vertices up to which the dense solver is the last resort
+EQUAL_VALUES = 1e-5  # relative difference of eigenvalues that are equal but for rounding of positions
+MAX_ZERO = 1e-6  # eigenvalues of a shape of unit area below this count as zero
 
 
 class Eigenbasis(NamedTuple):
@@ -56,7 +56,7 @@ class Eigenbasis(NamedTuple):
         """
         count = k + int(self.components.max(initial=0))
         if whole and 0 < count < len(self.values):
-            below = int(np.searchsorted(self.values, self.values[count] * (1 - _EQUAL)))
+            below = int(np.searchsorted(self.values, self.values[count] * (1 - EQUAL_VALUES)))
             count = min(below, count) or count
         return self._replace(values=self.values[:count], functions=self.functions[:, :count])
 
@@ -64,7 +64,7 @@ class Eigenbasis(NamedTuple):
 Shape = Mesh | ArrayLike | Eigenbasis
 
 
-def eigenbasis(shape: Mesh | ArrayLike, k: int = RESOLVED) -> Eigenbasis:
+def eigenbasis(shape: Mesh | ArrayLike, k: int = SIGNATURE_FUNCTIONS) -> Eigenbasis:
     """Return the lowest ``k`` eigenvalues and eigenfunctions of a mesh's or point cloud's Laplacian.
 
     Parameters
@@ -106,7 +106,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = RESOLVED) -> Eigenbasis:
 
 
 def heat_kernel_signature(
-    shape: Shape, dims: int = 16, *, k: int = RESOLVED, times: ArrayLike | None = None
+    shape: Shape, dims: int = 16, *, k: int = SIGNATURE_FUNCTIONS, times: ArrayLike | None = None
 ) -> Floats:
     """Return the heat that stays at each point, at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
 
@@ -139,7 +139,9 @@ def heat_kernel_signature(
     return _mixture(-basis.values[:, None] * moments, basis)
 
 
-def local_heat(shape: Shape, dims: int = 8, *, k: int = RESOLVED, times: ArrayLike | None = None) -> Floats:
+def local_heat(
+    shape: Shape, dims: int = 8, *, k: int = SIGNATURE_FUNCTIONS, times: ArrayLike | None = None
+) -> Floats:
     """Return the heat that stays at each point, compared with a plane: 4πt Σ e^{−λt} φ(x)², at short times.
 
     About 1 + tK/3 where the Gauss curvature is K, 2 at a straight rim, and more on limbs that heat has gone
@@ -162,7 +164,7 @@ def local_heat(shape: Shape, dims: int = 8, *, k: int = RESOLVED, times: ArrayLi
 
 
 def wave_kernel_signature(
-    shape: Shape, dims: int = 16, *, k: int = RESOLVED, energies: ArrayLike | None = None
+    shape: Shape, dims: int = 16, *, k: int = SIGNATURE_FUNCTIONS, energies: ArrayLike | None = None
 ) -> Floats:
     """Return the probability of a quantum particle at each point: Σ g(e − log λ) φ(x)² / Σ g(e − log λ).
 
@@ -185,7 +187,7 @@ def wave_kernel_signature(
     if energies is None:
         energies = np.linspace(lowest, highest - 2 * width, dims)
     with np.errstate(divide="ignore"):
-        heights = np.log(np.where(basis.values > _ZERO, basis.values, 0.0))
+        heights = np.log(np.where(basis.values > MAX_ZERO, basis.values, 0.0))
     gap = (heights[:, None] - np.asarray(energies, np.float64)) / width
     return _mixture(-0.5 * gap**2, basis)
 
@@ -285,7 +287,7 @@ def _by_sparse_solvers(matrix: csc_matrix, k: int) -> tuple[Floats, Floats] | No
         found = values[:k], vectors[:, :k]
         if is_complete(matrix, values):
             return found
-    return found if matrix.shape[0] > DENSE else None
+    return found if matrix.shape[0] > MAX_DENSE else None
 
 
 def by_arpack(matrix: csc_matrix, factors: SuperLU, shift: float, k: int) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""The outer surface of a mesh as a scanner sees it: what overlaps is one solid, narrow gaps are closed.
+"""The outer surface of a mesh, as from a scanner: overlapping parts are one solid, narrow gaps are closed.
 
 The signed distance to the mesh is sampled on a lattice and its zero set triangulated again. Parts that touch
 or come closer than a given gap fuse.
@@ -23,7 +23,7 @@ MAX_POINTS = 6_000_000  # of the lattice; the cells grow if there would be more
 
 @kernel
 def _winding(points: Floats, faces: Ints, shape: tuple[int, int, int], shift: float) -> NDArray[np.int8]:
-    """How often the surface winds about each lattice point: crossings of the line from below, with sign."""
+    """Winding number of the surface about each lattice point: signed crossings of the line from below."""
     nx, ny, nz = shape
     turns = np.zeros((nx, ny, nz), np.int8)
     for f in range(len(faces)):
@@ -55,7 +55,7 @@ def _winding(points: Floats, faces: Ints, shape: tuple[int, int, int], shift: fl
 
 @kernel
 def _side(p: Floats, q: Floats, x: float, y: float) -> float:
-    """On which side of the line p q a point lies: exactly opposite for q p, so that no ray is lost."""
+    """Side of the line p q on which a point lies; exactly opposite for q p, so that no ray is lost."""
     if p[0] < q[0] or (p[0] == q[0] and p[1] < q[1]):
         return float((q[0] - p[0]) * (y - p[1]) - (q[1] - p[1]) * (x - p[0]))
     return -float((p[0] - q[0]) * (y - q[1]) - (p[1] - q[1]) * (x - q[0]))

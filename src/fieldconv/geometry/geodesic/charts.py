@@ -61,9 +61,9 @@ class Charts(NamedTuple):
     fans: Records  # of FAN
     first_corner: Ints  # (V + 1,) where each vertex's corners begin in …
     corners_of: Ints  # (3F,) … the corners, vertex by vertex
-    most_corners: int  # at a vertex, at least 1
-    most_sheets: int  # faces at an edge
-    narrowest: float  # angle of a corner
+    max_corners: int  # at a vertex, at least 1
+    max_sheets: int  # faces at an edge
+    min_angle: float  # of a corner
 
 
 def charts(mesh: Mesh) -> Charts:
@@ -110,7 +110,7 @@ def _make_charts(mesh: Mesh) -> Charts:
     number[distinct] = np.arange(len(distinct))
     corners, vertices = np.zeros(faces.size, CORNER), np.zeros(count, VERTEX)
     corners["vertex"] = faces.ravel()
-    corners["twin"], most_sheets = _twins(faces, count)
+    corners["twin"], max_sheets = _twins(faces, count)
     double_area = _measure(corners, mesh.vertices[faces])
     corners_of = np.argsort(faces.ravel(), kind="stable")
     first_corner = np.zeros(count + 1, np.int64)
@@ -121,10 +121,10 @@ def _make_charts(mesh: Mesh) -> Charts:
     fans = fans[: _lay_fans(corners, vertices, fans, first_corner, corners_of)].copy()
     share = np.bincount(faces.ravel(), np.repeat(double_area / 6, 3), minlength=count)
     vertices["extent"] = np.sqrt(share / np.pi)
-    most_corners = int(np.diff(first_corner).max(initial=1))
-    narrowest = float(corners["angle"].min(initial=np.inf))
+    max_corners = int(np.diff(first_corner).max(initial=1))
+    min_angle = float(corners["angle"].min(initial=np.inf))
     return Charts(
-        faces, corners, vertices, fans, first_corner, corners_of, most_corners, most_sheets, narrowest
+        faces, corners, vertices, fans, first_corner, corners_of, max_corners, max_sheets, min_angle
     )
 
 

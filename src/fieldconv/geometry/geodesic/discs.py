@@ -120,22 +120,22 @@ def _keep_mutual(  # type: ignore[no-untyped-def]
             kept_targets[kept] = target
             shorter = distance[pair] - distance[mirror]
             equal = abs(shorter) <= LENGTH_TOLERANCE * distance[pair]
-            speaks = source <= target if equal else shorter < 0
+            forward = source <= target if equal else shorter < 0
             kept_ambiguous[kept] = ambiguous[pair] or ambiguous[mirror]
-            one, other = (pair, mirror) if speaks else (mirror, pair)
-            there, turned = angle[one], transport[one]
-            if equal and distance[one] > 0:  # the mean of both, so that the order does not matter
-                off = wrap_angle(angle[other] + np.pi + transport[other] - there)
-                twist = wrap_angle(-transport[other] - turned)
-                if max(abs(off), abs(twist)) < MAX_SPREAD:
-                    there, turned = there + off / 2, turned + twist / 2
+            shorter_pair, longer_pair = (pair, mirror) if forward else (mirror, pair)
+            direction, carry = angle[shorter_pair], transport[shorter_pair]
+            if equal and distance[shorter_pair] > 0:  # the mean of both, so that the order does not matter
+                direction_gap = wrap_angle(angle[longer_pair] + np.pi + transport[longer_pair] - direction)
+                transport_gap = wrap_angle(-transport[longer_pair] - carry)
+                if max(abs(direction_gap), abs(transport_gap)) < MAX_SPREAD:
+                    direction, carry = direction + direction_gap / 2, carry + transport_gap / 2
                 else:  # they are two paths
                     kept_ambiguous[kept] = True
-            if not speaks:
-                there, turned = there + np.pi + turned, -turned
+            if not forward:
+                direction, carry = direction + np.pi + carry, -carry
             kept_distance[kept] = min(distance[pair], distance[mirror])
-            kept_angle[kept] = wrap_angle(there)
-            kept_transport[kept] = turned
+            kept_angle[kept] = wrap_angle(direction)
+            kept_transport[kept] = carry
             kept += 1
         kept_offsets[row + 1] = kept
     return kept_offsets, (kept_targets, kept_distance, kept_angle, kept_transport, kept_ambiguous)

@@ -134,7 +134,7 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
     chart = charts(mesh)
     wanted = np.zeros(len(chart.vertices), np.bool_)
     wanted[targets] = True
-    # Neighbours one after the other, whatever the numbering: they find most of what they need in the cache.
+    # Neighbours in space follow each other, so that the cache holds most of what they need.
     order = np.lexsort(np.floor(mesh.vertices[sources] / (2 * radius)).T)
     unfold = np.ones(len(sources), np.bool_) if exact else _near_twist(mesh, chart, sources, radius)
     rows, parts = [], []

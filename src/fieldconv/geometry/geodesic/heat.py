@@ -32,8 +32,8 @@ def heat_discs(
 ) -> Discs:
     """Return distance, direction and parallel transport from every source to all targets within ``radius``.
 
-    A pair seen from both ends is kept if both are within the radius. Its distance is the mean of both, and
-    directions and transport are made to agree: φ(q, p) = −φ(p, q), and log_p q is −log_q p, transported.
+    Both ends of a pair agree: its distance is the mean of both, φ(q, p) = −φ(p, q), and log_p q is −log_q p,
+    transported. Pairs that only one end finds within the radius are dropped.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def _directions(
 def collect_discs(
     disc: Callable[[int, Bools], Columns], count: int, sources: ArrayLike | None, targets: ArrayLike | None
 ) -> Discs:
-    """Return the discs of all sources, given a function (source, which vertices are wanted) → its disc.
+    """Return the discs of all sources among ``count`` vertices, with both ends of a pair in agreement.
 
-    There are ``count`` vertices. Pairs are made to agree.
+    ``disc`` maps a source and a mask of the wanted vertices to the columns of its disc.
     """
     ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
     wanted = np.zeros(count, np.bool_)
@@ -142,7 +142,7 @@ def collect_discs(
     offsets = np.concatenate([[0], np.cumsum([len(found) for found, *_ in discs])]).astype(np.int64)
     columns = zip(*discs, strict=True) if discs else [(np.zeros(0),)] * 4
     found, distance, angle, transport = (np.concatenate(column) for column in columns)
-    ambiguous = np.zeros(len(found), bool)  # heat is a mean of all paths by itself
+    ambiguous = np.zeros(len(found), bool)  # heat averages all paths
     values = distance, wrap_angle(angle), wrap_angle(transport), ambiguous
     return _make_symmetric(Discs(ids, offsets, found.astype(np.int64), *values), wanted)
 

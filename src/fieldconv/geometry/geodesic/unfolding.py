@@ -78,7 +78,7 @@ LIT = np.dtype([("distance", np.float64), ("angle", np.float64)], align=True)
 # For the present source:
 TALLY = np.dtype(
     [
-        ("seen", np.int64),  # how many records of each kind are in use
+        ("seen", np.int64),  # number of records of each kind in use
         ("lit", np.int64),
         ("wedges", np.int64),
         ("heap", np.int64),
@@ -101,16 +101,16 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
         lit[corner].distance = np.inf
     entered = np.full(len(chart.faces), -1)  # number of the last source whose light entered each triangle
     wedges, heap = np.empty(1024, WEDGE), np.empty(1024, ENTRY)
-    sheets, needles = chart.most_sheets, chart.narrowest < MIN_WIDTH
-    # The most a vertex can put on the heap: per corner two wedges in each sheet, and two vertices for each.
-    most = 4 * (sheets + 1) * chart.most_corners
+    sheets, needles = chart.max_sheets, chart.min_angle < MIN_WIDTH
+    # What a vertex may put on the heap: per corner two wedges in each sheet, and two vertices for each.
+    max_entries = 4 * (sheets + 1) * chart.max_corners
     tallies, counts = np.zeros(len(sources), TALLY), np.zeros(len(sources), np.int64)
     pairs, count = np.empty(max(64 * len(sources), 64), PAIR), ZERO
     for number in range(len(sources)):
         tally = tallies[number]
         wedges, heap = _spread(
-            chart, sources[number], radius, sheets, most, needles, reached, seen, lit, lit_corners, entered,
-            number, wedges, heap, tally,
+            chart, sources[number], radius, sheets, max_entries, needles, reached, seen, lit, lit_corners,
+            entered, number, wedges, heap, tally,
         )  # fmt: skip
         pairs = grow(pairs, count, tally.seen)
         before = count
@@ -131,8 +131,8 @@ def exact_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
 
 @kernel
 def _spread(  # type: ignore[no-untyped-def]
-    chart, source, radius, sheets, most, needles, reached, seen, lit, lit_corners, entered, number, wedges,
-    heap, tally,
+    chart, source, radius, sheets, max_entries, needles, reached, seen, lit, lit_corners,
+    entered, number, wedges, heap, tally,
 ):  # fmt: skip
     """Let light spread from a source as far as the radius; return the two arrays that may have grown."""
     corners, vertices = chart.corners, chart.vertices
@@ -146,17 +146,17 @@ def _spread(  # type: ignore[no-untyped-def]
         done = tally.heap == 0
         # Too much light is stopped. Light does not enter very narrow corners, which may miss vertices.
         if not tally.edges_only and (tally.wedges > tally.allowed or (done and needles)):
-            heap = grow(heap, ZERO, tally.seen + most)
+            heap = grow(heap, ZERO, tally.seen + max_entries)
             _go_along_edges(reached, seen, heap, tally)
         elif done:
             return wedges, heap
         key, item = heap[0].key, heap[0].item
         remove_first(heap, tally.heap)
         tally.heap -= 1
-        if tally.wedges + most > len(wedges):
-            wedges = grow(wedges, tally.wedges, most)
-        if tally.heap + most > len(heap):
-            heap = grow(heap, tally.heap, most)
+        if tally.wedges + max_entries > len(wedges):
+            wedges = grow(wedges, tally.wedges, max_entries)
+        if tally.heap + max_entries > len(heap):
+            heap = grow(heap, tally.heap, max_entries)
         if item < 0:
             origin = -1 - item
             if not reached[origin].settled and key <= reached[origin].distance:

@@ -143,7 +143,7 @@ def _dual(mesh: Mesh, region: Ints, seeds: Ints) -> Resampled:
     a, b, c = corners.T
     three = (a >= 0) & (a != b) & (b != c) & (c != a)
     faces = corners[three]
-    # Each triangle once, whichever corner comes first; one that is there in both senses is a fold.
+    # Each triangle once, from its lowest corner; a triangle in both senses is a fold.
     faces = np.take_along_axis(faces, (faces.argmin(1)[:, None] + np.arange(3)) % 3, 1)
     faces = np.unique(faces, axis=0)
     kept = np.zeros(count, bool)

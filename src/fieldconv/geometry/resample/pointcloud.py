@@ -98,9 +98,9 @@ def point_cloud_discs(
 def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
     """Return a mesh whose vertices are the points of a cloud.
 
-    Triangles that all three of their points see in their own neighbourhoods come first, then those that two
-    or one of them see, small ones before large ones, unless they overlap those already there.
-    Points that fit nowhere stay unreferenced. Parameters are those of `point_cloud_discs`.
+    Triangles that all three of their points have in their own neighbourhoods come first, then those of two or
+    one point, small before large. Triangles that overlap earlier ones are dropped; points without a triangle
+    stay unreferenced. Parameters are those of `point_cloud_discs`.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _sides(points: Floats, fitted: Floats, given: ArrayLike | None) -> Floats:
         return np.where((fitted * normals).sum(1) < 0, -1.0, 1.0)
     count = len(points)
     start, end = np.repeat(np.arange(count), 9), np.ravel(scipy.spatial.cKDTree(points).query(points, k=9)[1])
-    # Walk first where normals are most parallel (Hoppe et al. 1992); a weight of 0 would be no edge.
+    # Walk first where normals are most parallel (Hoppe et al. 1992). A weight of 0 would be no edge.
     parallel = np.abs((fitted[start] * fitted[end]).sum(1))
     graph = csr_matrix((1.001 - np.minimum(parallel, 1.0), (start, end)), (count, count))
     tree = minimum_spanning_tree(graph.maximum(graph.T))

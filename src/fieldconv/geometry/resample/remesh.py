@@ -99,7 +99,7 @@ def nearest_in_triangle(
 def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tuple[int, float, float, float]:
     """Walk from a triangle to neighbours that are nearer to a point, as long as there are any.
 
-    Gives the triangle, the squared distance and the last two barycentric coordinates.
+    Returns the triangle, the squared distance and the last two barycentric coordinates.
     """
     best, s, t = nearest_in_triangle(reference, face, x, y, z)
     for _ in range(200):
@@ -162,12 +162,12 @@ def _place(net: Net, reference: Reference, face: Ints, share: Floats, v: int, st
 
 @kernel
 def _split(
-    net: Net, reference: Reference, face: Ints, share: Floats, halves: Ints, longest: float, most: int
+    net: Net, reference: Reference, face: Ints, share: Floats, halves: Ints, longest: float, max_splits: int
 ) -> int:
-    """Split edges above ``longest``, in the given order, at most ``most``; return their number."""
+    """Split edges above ``longest``, in the given order, at most ``max_splits``; return their number."""
     done = 0
     for h in halves:
-        if done == most or net.used[0] == len(net.point):
+        if done == max_splits or net.used[0] == len(net.point):
             break
         a, b = net.start[h], net.start[net.twin[h]]
         if a < 0 or net.kind[a] == APEX or net.kind[b] == APEX or edge_ratio(net, a, b) < longest:

@@ -170,7 +170,7 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
 
 
 class NearbySamples(NamedTuple):
-    """The k nearest samples of every vertex, as they are seen from there."""
+    """The k nearest samples of every vertex, and where they lie in its tangent plane."""
 
     index: Ints  # type: ignore[assignment]  # (V, k) this and the transport are as of `Interpolation`
     transport: Floats
@@ -197,7 +197,7 @@ class NearbySamples(NamedTuple):
 
 
 def nearby_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> NearbySamples:
-    """Return what every vertex sees of its k nearest samples; `interpolation` makes weights of it."""
+    """Return the k nearest samples of every vertex and where they lie, for weights of interpolation."""
     ids = _checked(samples, mesh)
     reached, distance = nearest_samples(mesh, ids, k)
     index = _reachable_or_nearest(mesh, ids, reached)
@@ -254,12 +254,12 @@ def _guess_in_space(mesh: Mesh, samples: Ints, index: Ints, distance: Floats) ->
 def _see_along_surface(
     mesh: Mesh, samples: Ints, reached: Ints, distance: Floats, position: Complexes, transport: Floats
 ) -> None:
-    """Replace the guesses by what geodesic discs around the samples say, in place."""
+    """Replace guesses by positions and transports from geodesic discs around the samples, in place."""
     vertex, column = np.nonzero(reached >= 0)
     sample = reached[vertex, column]
     reach = np.zeros(len(samples))
     np.maximum.at(reach, sample, distance[vertex, column])
-    # Samples of like reach share a call, so a few far-reaching ones do not make every disc large.
+    # Samples of similar reach share a call, so that a few far ones do not enlarge every disc.
     level = np.ceil(np.log(np.maximum(reach, max(reach.max() / 20, 1e-300))) / np.log(1.5))
     for value in np.unique(level[reach > 0]):
         members = np.flatnonzero((level == value) & (reach > 0))
@@ -306,7 +306,7 @@ def _geodesic_order(vertices, offsets, corners, first, count):  # type: ignore[n
             vertex = reached[j]
             nearest[vertex] = min(nearest[vertex], distance[vertex])
             distance[vertex] = np.inf
-        nearest[order[i]] = -1.0  # never again, even where all else is at distance 0
+        nearest[order[i]] = -1.0  # not twice, even if all others are at distance 0
     return order
 
 

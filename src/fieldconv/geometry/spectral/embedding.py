@@ -1,4 +1,4 @@
-"""A surface laid out in a space of few dimensions in which straight distances are nearly geodesic ones."""
+"""Embed a surface in a space of few dimensions whose straight distances are nearly the geodesic ones."""
 
 from __future__ import annotations
 

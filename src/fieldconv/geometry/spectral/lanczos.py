@@ -50,14 +50,14 @@ def lowest_eigenpairs(
     first = lower.indptr[:-1]  # in each column: the diagonal, which is 1
     below = np.delete(lower.indices, first), np.delete(lower.data, first)
     triangle = (lower.indptr - np.arange(n + 1), *below, 1 / factors.U.diagonal())
-    most = min(4 * k + 100, n - 1)  # steps; 2.4 k are enough on a surface without symmetries
-    vectors = np.empty((most + 1, n))
+    max_steps = min(4 * k + 100, n - 1)  # steps; 2.4 k are enough on a surface without symmetries
+    vectors = np.empty((max_steps + 1, n))
     vectors[0] = np.random.default_rng(0).standard_normal(n)
     vectors[0] /= np.linalg.norm(vectors[0])
-    diagonal, off_diagonal = np.zeros(most), np.zeros(most)
-    overlap = np.zeros((2, most + 1))
+    diagonal, off_diagonal = np.zeros(max_steps), np.zeros(max_steps)
+    overlap = np.zeros((2, max_steps + 1))
     overlap[0, 0] = 1.0
-    done, goal = 0, min(9 * k // 4 + 10, most)
+    done, goal = 0, min(9 * k // 4 + 10, max_steps)
     while True:
         if not _lanczos_steps(*triangle, vectors, diagonal, off_diagonal, overlap, done, goal):
             return None
@@ -66,9 +66,9 @@ def lowest_eigenpairs(
         inverse, mix = inverse[::-1][: k + 1], mix[:, ::-1][:, :k]
         if (off_diagonal[done - 1] * np.abs(mix[-1]) < MAX_RESIDUAL * inverse[:k]).all():
             break
-        if done == most:
+        if done == max_steps:
             return None
-        goal = min(done + k // 10 + 10, most)
+        goal = min(done + k // 10 + 10, max_steps)
     if inverse[-1] <= 0:
         return None
     values, found = 1 / inverse - shift, vectors[:done].T @ mix

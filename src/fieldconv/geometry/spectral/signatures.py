@@ -237,18 +237,18 @@ def _of_components(stiffness: csc_matrix, mass: Floats, label: Ints, k: int) -> 
         return _eigenpairs(stiffness, mass, k)
     rows = csr_matrix(stiffness)
     parts = [csc_matrix(rows[own][:, own]) for own in members]
-    # By Weyl's law each has about as many as its share of the area says.
+    # By Weyl's law each has about as many as its share of the area.
     wanted = [min(len(own), k, int(1.2 * k * mass[own].sum()) + 5) for own in members]
     found = [_eigenpairs(part, mass[own], n) for part, own, n in zip(parts, members, wanted, strict=True)]
     while True:
         values = np.concatenate([own for own, _ in found])
         limit = np.sort(values)[k - 1] if len(values) >= k else np.inf
-        most = [min(len(own), k) for own in members]
-        short = [i for i, (own, _) in enumerate(found) if wanted[i] < most[i] and own[-1] < limit]
+        max_wanted = [min(len(own), k) for own in members]
+        short = [i for i, (own, _) in enumerate(found) if wanted[i] < max_wanted[i] and own[-1] < limit]
         if not short:
             break
         for i in short:
-            wanted[i] = min(most[i], 2 * wanted[i])
+            wanted[i] = min(max_wanted[i], 2 * wanted[i])
             found[i] = _eigenpairs(parts[i], mass[members[i]], wanted[i])
     chosen = np.argsort(values, kind="stable")[:k]
     functions = np.zeros((len(mass), k))

@@ -187,7 +187,7 @@ def test_remeshing_does_not_mix_surfaces_that_lie_close() -> None:
     assert radius[outer].max() > radius[~outer].max()
 
 
-def test_remeshing_leaves_out_what_is_not_a_manifold() -> None:
+def test_remeshing_leaves_out_parts_that_are_not_manifold() -> None:
     fin = Mesh(np.append(SPHERE.vertices, [[0, 0, 2]], axis=0), [*SPHERE.faces.tolist(), [0, 1, 642]])
     assert_sound(damage.retriangulate(fin, rng(), 300).mesh)
     assert_sound(damage.decimate(fin, 300).mesh)
@@ -199,7 +199,7 @@ def two_balls(apart: float) -> Mesh:
     return Mesh(points, np.concatenate([ball.faces, ball.faces + len(ball.vertices)]))
 
 
-def test_what_overlaps_becomes_one_solid() -> None:
+def test_overlapping_parts_become_one_solid() -> None:
     apart, large, small = 1.2, 1.0, 0.8
     mesh = damage.fuse(two_balls(apart), rng(), 0.0, vertices=1500).mesh
     assert euler(mesh) == 2
@@ -230,7 +230,7 @@ def test_origin_of_a_fused_surface_is_the_nearest_place() -> None:
     assert not small[x < 0.6].any()
 
 
-def test_holes_stay_holes_when_a_surface_is_taken_anew() -> None:
+def test_outer_surface_keeps_holes() -> None:
     bowl = damage.cut(Mesh(*icosphere(4)), rng(), 0.3).mesh
     surface, face, _ = outer_surface(bowl, 0.08, rng())
     assert len(rims(len(surface.vertices), surface.faces)[0])

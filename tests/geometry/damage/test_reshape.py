@@ -52,7 +52,7 @@ def test_stretch_is_a_symmetric_matrix_within_bounds(limb):
     assert 0.01 < np.ptp(factors) <= 0.6
 
 
-def test_it_turns_with_the_mesh():
+def test_proportions_turn_with_the_mesh():
     mesh = Mesh(*shapes.torus(around=30, across=12))
     mesh = Mesh(mesh.vertices * (1 + 0.1 * np.sin(mesh.vertices @ [1.0, 2.0, 3.0]))[:, None], mesh.faces)
     turn = Rotation.from_rotvec([0.3, -1.0, 2.0])

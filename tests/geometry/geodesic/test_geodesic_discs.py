@@ -241,7 +241,7 @@ def test_only_opposite_corners_of_a_cube_have_equal_paths_far_apart():
 
 @pytest.mark.parametrize("sides", [8, 12])
 @pytest.mark.parametrize("first", range(4))
-def test_of_equal_paths_past_a_tip_the_mean_counts(sides, first):
+def test_equal_paths_past_a_tip_are_averaged(sides, first):
     # On a flat pyramid both ways past the tip are equally long: their mean points at the tip, from both ends.
     around = 2 * np.pi * np.arange(sides) / sides
     ring = np.stack([np.cos(around), np.sin(around), np.zeros(sides)], 1)
@@ -268,7 +268,7 @@ def test_of_equal_paths_past_a_tip_the_mean_counts(sides, first):
         assert_angles(discs.angle[pair] + discs.transport[pair], at_tip.angle[1 - row] + np.pi, 1e-9)
 
 
-def test_paths_of_irregular_and_of_flat_meshes_have_no_equals():
+def test_irregular_and_flat_meshes_have_no_equal_paths():
     for shape in (shapes.plane(200, 1), shapes.grid(9, 7), shapes.cylinder()):
         assert not geodesic_discs(Mesh(*shape), 1.0).ambiguous.any()
 
@@ -350,7 +350,7 @@ def test_awkward_meshes_give_finite_symmetric_discs(name, solver):
     np.testing.assert_allclose((frames * normals).sum(1), 0, atol=1e-6)
 
 
-def test_the_front_is_left_only_where_faces_do_not_turn_the_same_way():
+def test_exact_discs_replace_the_front_only_where_faces_turn_both_ways():
     vertices, faces = shapes.icosphere(3)
     flipped = faces.copy()
     top = vertices[faces].mean(1)[:, 2].argmax()

@@ -27,7 +27,7 @@ def test_the_smallest_key_is_always_first(steps):
     assert size == len(expected)
 
 
-def test_room_keeps_what_is_there():
+def test_growing_keeps_the_records():
     records = np.array([(1.5, 7), (2.5, 8)], ENTRY)
     larger = grow(records, 2, 5)
     assert len(larger) >= 7

@@ -114,7 +114,7 @@ def test_other_components_and_spare_vertices_are_left_out():
 
 
 @pytest.mark.parametrize("shape", [shapes.book, shapes.bowtie, shapes.mobius])
-def test_what_is_not_a_manifold_is_refused_with_advice(shape):
+def test_meshes_that_are_not_manifold_are_refused_with_advice(shape):
     mesh = Mesh(*shape(), name="thing")
     with pytest.raises(MeshError, match=r"^thing: .*manifold.*local solver\.$"):
         heat_discs(mesh, 0.5)

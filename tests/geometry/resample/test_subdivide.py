@@ -42,14 +42,14 @@ def test_it_is_the_same_surface_with_shorter_edges(mesh: Mesh, wanted: int) -> N
     assert sides.max() < 3.2 * np.sqrt(mesh.area / wanted)
 
 
-def test_new_vertices_are_told_a_vertex_nearby() -> None:
+def test_new_vertices_have_an_origin_nearby() -> None:
     fine = subdivide(BALL, 2000)
     away = np.linalg.norm(fine.mesh.vertices - BALL.vertices[fine.origin], axis=1)
     edge = np.linalg.norm(BALL.vertices[BALL.faces[:, 0]] - BALL.vertices[BALL.faces[:, 1]], axis=1)
     assert away.max() <= edge.max()
 
 
-def test_needles_do_not_grow_without_bounds() -> None:
+def test_needles_are_not_split_without_bounds() -> None:
     needles = Mesh([[0, 0, 0], *([1, y, 1e-9] for y in np.linspace(0, 1, 200))],
                    [[0, i, i + 1] for i in range(1, 200)])  # fmt: skip
     assert len(subdivide(needles, 400).mesh.vertices) <= 600

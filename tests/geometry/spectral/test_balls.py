@@ -95,7 +95,7 @@ def test_moving_changes_nothing_and_a_mirror_only_the_hand() -> None:
     assert abs(base[:, hand]).max() > 0.05
 
 
-def test_nothing_is_felt_of_what_is_out_of_reach() -> None:
+def test_surface_out_of_reach_changes_nothing() -> None:
     mesh = sphere(4)
     long = Mesh(mesh.vertices * [4, 1, 1], mesh.faces)
     chosen = [int(np.argmin(long.vertices[:, 0]))]

@@ -22,7 +22,7 @@ def grid(n: int, bent: bool = False) -> Mesh:
     return Mesh(points, faces)
 
 
-def test_rolled_square_is_laid_out_flat() -> None:
+def test_rolled_square_is_embedded_flat() -> None:
     flat, rolled = grid(15).vertices, grid(15, bent=True)
     place = geodesic_embedding(rolled, dims=2, landmarks=60)
     pairs = np.random.default_rng(0).integers(len(flat), size=(200, 2))
@@ -34,7 +34,7 @@ def test_rolled_square_is_laid_out_flat() -> None:
     assert np.abs(chord - want).max() > 0.2  # what positions would say
 
 
-def test_two_components_have_no_layout() -> None:
+def test_two_components_cannot_be_embedded() -> None:
     mesh = grid(4)
     two = Mesh(
         np.concatenate([mesh.vertices, mesh.vertices + 5]), np.concatenate([mesh.faces, mesh.faces + 16])

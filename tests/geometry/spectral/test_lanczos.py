@@ -61,7 +61,7 @@ def test_no_eigenvalue_of_a_torus_is_missing(k):
     np.testing.assert_allclose(spectral.eigenbasis(mesh, k).values, expected, rtol=1e-6, atol=1e-7)
 
 
-def test_what_is_not_symmetric_in_its_order_is_left_to_others():
+def test_pivoted_factors_are_rejected():
     matrix = csc_matrix(np.diag(np.arange(50.0)))
     factors = factorise(matrix, 1.0)
 
@@ -80,7 +80,7 @@ def side_by_side(vertices, faces, copies):
 
 
 @pytest.mark.parametrize(("copies", "k"), [(40, 1), (100, 5), (30, 128)])
-def test_like_components_have_all_of_their_eigenfunctions(copies, k):
+def test_equal_components_have_all_their_eigenfunctions(copies, k):
     one = shapes.icosphere(0) if k < 100 else shapes.icosphere(1)
     basis = spectral.eigenbasis(side_by_side(*one, copies), k)
     single = spectral.eigenbasis(Mesh(*one), 1000).values
@@ -110,6 +110,6 @@ def test_a_chain_of_like_shapes_has_clusters_of_eigenvalues():
     np.testing.assert_allclose(spectral.eigenbasis(chain, 60).values, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_an_eigenspace_of_everything_is_left_to_others():
+def test_matrices_of_few_eigenspaces_are_rejected():
     for matrix in (identity(300, format="csc"), csc_matrix(np.diag(np.repeat([1.0, 2.0, 3.0], 100)))):
         assert lowest(matrix, 5) is None

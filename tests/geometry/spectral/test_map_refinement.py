@@ -58,7 +58,7 @@ def test_a_map_between_shapes_that_are_not_isometric_stays_near_the_given_one() 
     assert moved[1].max() < 0.3
 
 
-def test_a_trained_networks_kind_of_error_becomes_smaller() -> None:
+def test_smooth_errors_and_jitter_become_smaller() -> None:
     # Smooth errors and jitter of a few percent, between shapes that differ by a stretch of a fifth.
     mesh, rng = lump(), np.random.default_rng(2)
     other = Mesh(mesh.vertices * [1.0, 1.1, 1.2], mesh.faces).normalised()

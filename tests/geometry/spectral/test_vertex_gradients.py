@@ -53,7 +53,7 @@ def test_one_function_is_a_column() -> None:
         np.testing.assert_allclose(alone, together[:, k], atol=1e-12)
 
 
-def test_weighted_by_the_areas_of_triangles() -> None:
+def test_gradients_are_weighted_by_the_areas_of_triangles() -> None:
     """A roof of two slopes, seen from the middle of its ridge."""
     vertices = [[0, -1, 0], [0, 0, 0], [0, 1, 0], [-2, 0, 0], [1, 0, 0]]
     mesh = Mesh(vertices, [[1, 0, 4], [1, 4, 2], [1, 2, 3], [1, 3, 0]])
@@ -62,7 +62,7 @@ def test_weighted_by_the_areas_of_triangles() -> None:
     np.testing.assert_allclose(found, [(2 * 3 + 1 * 1) / 3, 0, 0], atol=1e-12)
 
 
-def test_of_height_on_a_sphere() -> None:
+def test_gradient_of_height_on_a_sphere() -> None:
     """∇z = e_z − z n; a frame that is turned the wrong way, or a wrong sign, would be off by its length."""
     mesh = Mesh(*shapes.icosphere(3))
     found = in_space(mesh, vertex_gradients(mesh, mesh.vertices[:, 2]))
@@ -71,12 +71,12 @@ def test_of_height_on_a_sphere() -> None:
 
 
 @pytest.mark.parametrize("shape", [shapes.torus, shapes.mobius, shapes.book, shapes.cube])
-def test_constants_have_none(shape: object) -> None:
+def test_constants_have_no_gradient(shape: object) -> None:
     mesh = Mesh(*shape())  # type: ignore[operator]
     assert np.abs(vertex_gradients(mesh, np.full(len(mesh.vertices), 5.0))).max() < 1e-12
 
 
-def test_turns_with_the_frames() -> None:
+def test_gradients_turn_with_the_frames() -> None:
     """Other triangles come first, other edges are frames: other numbers, the same vectors."""
     vertices, faces = shapes.torus(around=16, across=8)
     mesh, other = Mesh(vertices, faces), Mesh(vertices, faces[::-1, [1, 2, 0]])
@@ -89,7 +89,7 @@ def test_turns_with_the_frames() -> None:
     np.testing.assert_allclose(two * angle, one, atol=1e-10)
 
 
-def test_moves_with_the_mesh_and_shrinks_as_it_grows() -> None:
+def test_gradients_move_with_the_mesh_and_shrink_as_it_grows() -> None:
     vertices, faces = shapes.torus(around=16, across=8)
     values = np.cos(vertices[:, 0]) * vertices[:, 1]
     one = vertex_gradients(Mesh(vertices, faces), values)
@@ -97,7 +97,7 @@ def test_moves_with_the_mesh_and_shrinks_as_it_grows() -> None:
     np.testing.assert_allclose(moved, one / 5, atol=1e-10)
 
 
-def test_vertices_and_triangles_of_no_use() -> None:
+def test_unreferenced_vertices_and_flat_triangles() -> None:
     """A vertex without triangles has no gradient; a triangle without area says nothing."""
     vertices, faces = shapes.plane(40)
     lonely = np.concatenate([vertices, [[9.0, 9, 9]]])

@@ -9,9 +9,9 @@ import numpy as np
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.spectral.signatures import Eigenbasis, eigenbasis
 
-# Copies are kept on disk: raise the version in datasets/surface_dataset.py when what follows changes.
-SMOOTHING = 0.01  # heat flow, at unit area, after which an arm or a leg has shrunk to its axis
-WAVES = 15  # number of lowest eigenfunctions that decide where it becomes thicker or thinner
+# Copies are cached on disk: a change of results needs a new cache.
+SMOOTHING = 0.01  # time of heat flow, at unit area, in which an arm or a leg shrinks to its axis
+WAVES = 15  # lowest eigenfunctions whose sum decides where a limb becomes thicker or thinner
 MAX_CHANGE = 0.7  # largest logarithm of a change of thickness
 
 

@@ -18,7 +18,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import capped, manifold_part, tidy
 from fieldconv.geometry.resample.remesh import Reference, make_reference, nearest_in_triangle, settle
 
-MAX_POINTS = 6_000_000  # of the lattice; the cells grow if there would be more
+MAX_POINTS = 6_000_000  # of the lattice; larger cells keep below
 
 
 @kernel
@@ -87,7 +87,7 @@ def _distances(
                 for k in range(max(0, int(np.ceil(low[2]))), min(nz - 1, int(np.floor(high[2]))) + 1):
                     x, y, z = i + shift, j + shift, k + shift
                     plane = px * (x - a[0]) + py * (y - a[1]) + pz * (z - a[2])
-                    if plane * plane >= square[i, j, k]:  # the triangle cannot be nearer than its plane
+                    if plane * plane >= square[i, j, k]:  # no triangle is nearer than its plane
                         continue
                     away, _, _ = nearest_in_triangle(reference, f, x, y, z)
                     if away < square[i, j, k]:

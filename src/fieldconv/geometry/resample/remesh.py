@@ -1,7 +1,7 @@
 """Remesh a surface with a given number of vertices, each with its position on the old mesh.
 
-Vertices of the new mesh slide over the old one: each knows the triangle it lies in, and looks for its next
-place among the triangles around, never across a gap. So limbs that touch are kept apart.
+Vertices of the new mesh slide over the old one: each records the triangle it lies in and moves to triangles
+around it, never across a gap, so that limbs that touch stay apart.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from fieldconv.geometry.mesh.halfedge import (
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import manifold_part, renumbered
 
-EQUILATERAL = 0.866  # a vertex of a mesh of equal triangles has that area, in edge lengths squared
-MIN_SIZE, MAX_SIZE = 0.15, 4.0  # wanted edge lengths, in those of an even mesh
+EQUILATERAL = 0.866  # area of a vertex among equal triangles, in edge lengths squared
+MIN_SIZE, MAX_SIZE = 0.15, 4.0  # limits of wanted edge lengths, relative to those of an even mesh
 
 
 class Reference(NamedTuple):
@@ -106,7 +106,7 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
         came = face
         a, b, c = 1.0 - s - t > 1e-9, s > 1e-9, t > 1e-9
         if a and b and c:
-            break  # straight below the point: no neighbour is nearer
+            break  # the foot is inside: no neighbour is nearer
         for corner in range(3):
             # Only neighbours at the side or corner where the nearest place is.
             if not ((corner == 0 and a) or (corner == 1 and b) or (corner == 2 and c)):
@@ -177,7 +177,7 @@ def _split(
         net.normal[m] = net.normal[a]
         _place(net, reference, face, share, m, face[a])
         if _meets(net, m, a) or _meets(net, m, b) or _meets(net, m, c) or _meets(net, m, d):
-            # In a valley, whatever is near goes to the one vertex at its bottom: take it back.
+            # In a valley, all near points move to the one vertex at its bottom: undo the split.
             collapse_edge(net, net.twin[3 * (h // 3)])
         else:
             done += 1
@@ -217,7 +217,7 @@ def even_size(mesh: Mesh, vertices: int) -> float:
 
 
 def unevenness(points: Floats, rng: np.random.Generator, strength: float) -> Floats:
-    """Return a factor per point, a random wave in space, that for strength 1 spans about 1 : 10.
+    """Return a factor per point, a random wave in space that spans about 1 : 10 for strength 1.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def remesh(
         _relax(*on, 2)
     for attempt in range(10):
         surplus = count() - vertices
-        if surplus > 0:  # with every round, less strict
+        if surplus > 0:  # less strict with every round
             collapse_edges(net, by_length(), 3.0, 2.0 + 0.5 * attempt, 0.35 - 0.035 * attempt, surplus)
         elif surplus < 0:
             _split(*on, by_length()[::-1], 0.0, -surplus)

@@ -48,7 +48,7 @@ def subdivision(mesh: Mesh, vertices: int) -> tuple[Mesh, list[tuple[int, Ints]]
         chosen = np.flatnonzero(length > longest)
         if count >= vertices or room <= 0 or not len(chosen):
             break
-        # The longest first, and in one round none that is half as long as another: no slivers arise.
+        # The longest first; edges of one round differ by less than a factor of two, which avoids slivers.
         chosen = chosen[length[chosen] > 0.5 * length.max()]
         chosen = chosen[np.argsort(-length[chosen], kind="stable")[:room]]
         middle = np.full(len(edges), -1)
@@ -69,7 +69,7 @@ def _edges(faces: Ints, count: int) -> tuple[Ints, Ints]:
 def _split(points: Floats, faces: Ints, middle: Ints) -> Ints:
     """The faces, split at the vertices in the middle (F, 3) of their edges, −1 where an edge has none."""
     number = (middle >= 0).sum(axis=1)
-    # Turned so that of one split edge it is the first, and of two it is the last that is whole.
+    # Rotate corners: one split edge comes first, and of two split edges the whole one comes last.
     first = np.where(number == 2, (middle < 0).argmax(axis=1) + 1, (middle >= 0).argmax(axis=1)) % 3
     place = TURN[first[:, None] + np.arange(3)]
     a, b, c = np.take_along_axis(faces, place, axis=1).T

@@ -1,8 +1,8 @@
-"""Ball integrals: the shape around a point in space, whatever its triangles and however its parts are joined.
+"""Ball integrals: the shape around a point in space, independent of triangles and of connections.
 
 Heat signatures change with every cut, hole and contact, however far away. Integrals over the part of a
-surface that lies within a ball around a point do not: a contact changes nothing at all, a cut only the balls
-that reach it, and noise is averaged.
+surface within a ball around a point do not: a contact changes nothing, a cut only the balls that reach it,
+and noise is averaged.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Numbers = NDArray[np.floating]  # of single or double precision
 
 RADII = (0.06, 0.1, 0.16, 0.26, 0.42, 0.68)  # at unit area
 COLUMNS = 7 * len(RADII) - 1
-UNITS = (0.25, 0.1, 0.1, 0.05, 0.05, 0.3, 0.01)  # about how much each number varies over a body
-MAX_ROWS = 256  # points at a time, which bounds the memory
+UNITS = (0.25, 0.1, 0.1, 0.05, 0.05, 0.3, 0.01)  # typical variation of each number over a body
+MAX_ROWS = 256  # at a time, which bounds the memory
 
 
 def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) -> Floats:
@@ -78,7 +78,7 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
 def _smooth_normals(
     squared: Numbers, own: Numbers, normals: Numbers, areas: Numbers, radius: float
 ) -> Numbers:
-    """(n, 3) normals averaged over the smallest ball, but for sheets that face the other way."""
+    """(n, 3) normals averaged over the smallest ball, without sheets that face the other way."""
     weight = areas * np.maximum(1 - squared / radius**2, 0) * np.maximum(own @ normals.T, 0)
     mean = weight @ normals
     length = np.linalg.norm(mean, axis=1, keepdims=True)

@@ -91,7 +91,7 @@ def _in_triangle(points: Floats, corners: Floats) -> Floats:
     shares = np.linalg.solve(gram + 1e-300 * np.eye(2), right[:, :, None])[:, :, 0]
     inside = np.column_stack([1 - shares.sum(1), shares])
     outside = (inside < 0).any(1)
-    if outside.any():  # then it is on one of the sides
+    if outside.any():  # the nearest place is on a side
         inside[outside] = _on_sides(points[outside], corners[outside])
     return inside
 

@@ -37,6 +37,7 @@ from fieldconv.geometry.mesh.topology import (
     edge_graph,
     manifold_part,
     neighbour_means,
+    renumbered,
     rims,
     without_pinches,
 )
@@ -447,9 +448,8 @@ def _without(mesh: Mesh, gone: Bools, pieces: float) -> Damaged:
     large = size >= min(pieces * len(faces), size.max())
     if pieces >= 1:
         large = np.arange(len(size)) == size.argmax()
-    faces = faces[large[component]]
-    keep = np.unique(faces)
-    return Damaged(Mesh(mesh.vertices[keep], np.searchsorted(keep, faces), mesh.name), _rows(mesh, keep))
+    keep, faces = renumbered(faces[large[component]])
+    return Damaged(Mesh(mesh.vertices[keep], faces, mesh.name), _rows(mesh, keep))
 
 
 def weights_of(mesh: Mesh, corners: Ints, share: Floats) -> csr_array:

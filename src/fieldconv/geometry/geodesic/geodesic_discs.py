@@ -139,7 +139,9 @@ def _local_discs(mesh: Mesh, radius: float, sources: Ints, targets: Ints, *, exa
     unfold = np.ones(len(sources), np.bool_) if exact else _near_twist(mesh, chart, sources, radius)
     rows, parts = [], []
     for block, own in ((exact_block, order[unfold[order]]), (front_block, order[~unfold[order]])):
-        blocks = _blocks(own)
+        # A few blocks for each thread: each one costs scratch arrays of the mesh's size.
+        count = min(8 * num_threads(), max(len(own) // 16, 1))
+        blocks = np.array_split(own, count) if len(own) else []
         rows += blocks
         parts += run_blocks(block, [(chart, sources[few], float(radius), wanted) for few in blocks])
     counts = np.zeros(len(sources), np.int64)
@@ -163,12 +165,6 @@ def _near_twist(mesh: Mesh, chart: Charts, sources: Ints, radius: float) -> Bool
     # Paths are no shorter than straight lines.
     away, _ = scipy.spatial.cKDTree(mesh.vertices[twisted]).query(mesh.vertices[sources])
     return np.asarray(away <= radius + longest)
-
-
-def _blocks(order: Ints) -> list[Ints]:
-    """The sources in a few blocks for each thread: each block costs scratch arrays of the mesh's size."""
-    count = min(8 * num_threads(), max(len(order) // 16, 1))
-    return np.array_split(order, count) if len(order) else []
 
 
 @kernel

@@ -106,8 +106,8 @@ def _directions(
     mean = np.zeros(len(mesh.vertices), np.complex128)
     np.add.at(mean, origin, turned_back)
     offset = -np.angle(mean)
+    # Where faces lie on each other, potpourri3d has no basis: compare logarithms of edges.
     for row in np.flatnonzero(~np.isfinite(mean[used])):
-        # Faces that lie on each other have no normal, and potpourri3d no basis: compare logarithms of edges.
         own = origin == used[row]
         ends = np.searchsorted(used, np.roll(chart.faces, -1, axis=1).ravel()[own])
         log = solver.compute_log_map(row)[ends] @ [1, 1j]
@@ -120,10 +120,9 @@ def _directions(
     stretch[origin[border]] = (scale[origin] * fans["total"] / np.pi)[border]
 
     def to_our_frames(vertices: Ints, angles: Floats) -> Floats:
-        # The cut is in the middle of what lies outside a boundary.
+        # The branch cut is in the middle of the outside of a boundary.
         centred = np.angle(np.exp(1j * (angles - np.pi / 2))) + np.pi / 2
-        result: Floats = offset[vertices] + stretch[vertices] * centred
-        return result
+        return np.asarray(offset[vertices] + stretch[vertices] * centred)
 
     return to_our_frames
 

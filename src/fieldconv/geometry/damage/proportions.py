@@ -27,7 +27,8 @@ def reshape(
     """Return the same mesh with limbs thicker and thinner in places, and stretched as a whole, at random.
 
     Each vertex moves away from, or closer to, the place to which heat flow would shrink it, by a factor that
-    varies smoothly over the surface. Vertices keep their numbers, so labels stay true.
+    varies smoothly over the surface. Vertices keep their numbers, so labels stay true. The result has unit
+    area, as from `Mesh.normalised`.
 
     Parameters
     ----------
@@ -41,11 +42,6 @@ def reshape(
         Largest logarithm of the stretch along three random perpendicular directions.
     basis : Eigenbasis, optional
         At unit area, of another pose of the same mesh; computed by default.
-
-    Returns
-    -------
-    Mesh
-        Mesh of unit area, as from `Mesh.normalised`.
 
     Examples
     --------

@@ -39,10 +39,8 @@ def heat_discs(
     ----------
     mesh : Mesh
         Manifold and consistently oriented; open or of several components.
-    radius : float
-        Geodesic radius ε, in the units of the mesh.
-    sources, targets : (S,), (T,) int array, optional
-        Vertex ids; all vertices by default.
+    radius, sources, targets
+        As for `geodesic_discs`.
     strategy : {"AffineLocal", "VectorHeat", "AffineAdaptive"}
         How potpourri3d computes log maps: its default, the one the paper used, or its most careful one.
 

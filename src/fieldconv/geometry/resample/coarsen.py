@@ -17,21 +17,11 @@ ROUNDS = 1  # how often seeds move to the middle of their region
 
 @dataclass(frozen=True)
 class Resampled:
-    """The same surface with fewer or more vertices: what `coarsen` and `subdivide` return.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        The other mesh.
-    vertex_map : (V,) int64
-        Vertex of the other mesh at each given vertex; −1 for those on no triangle of it.
-    origin : (V_other,) int64
-        Given vertex in the middle of each region of a coarser mesh, or near each vertex of a finer one.
-    """
+    """The same surface with fewer or more vertices: what `coarsen` and `subdivide` return."""
 
     mesh: Mesh
-    vertex_map: Ints
-    origin: Ints
+    vertex_map: Ints  # (V,) its vertex at each given vertex; −1 for those on none of its triangles
+    origin: Ints  # (V_other,) given vertex in the middle of a coarse region, or near a new vertex
 
 
 def coarsen(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:

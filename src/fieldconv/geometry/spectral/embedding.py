@@ -14,22 +14,15 @@ from fieldconv.geometry.resample.sampling import farthest_point_samples, nearest
 def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floats:
     """Return coordinates whose straight distances are nearly the geodesic ones: landmark scaling.
 
-    Classical multidimensional scaling of the distances between landmarks; every other vertex is placed by its
-    distances from them (de Silva and Tenenbaum, 2004).
-
-    Parameters
-    ----------
-    mesh : Mesh
-        With a single component.
-    dims : int
-        Number of coordinates; if the distances span fewer dimensions, the remaining columns are zero.
-    landmarks : int
-        Number of farthest-point samples that are landmarks.
+    Classical multidimensional scaling of the distances between landmarks, which are farthest-point samples;
+    every other vertex is placed by its distances from them (de Silva and Tenenbaum, 2004). The mesh must have
+    a single component.
 
     Returns
     -------
     (V, dims) float64
-        Coordinates in the mesh's own unit, the widest direction first.
+        Coordinates in the mesh's own unit, the widest direction first; columns are zero where the distances
+        span fewer dimensions.
 
     Examples
     --------
@@ -47,7 +40,7 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
     np.put_along_axis(squared, order, distance**2, axis=1)
     if not np.isfinite(squared).all():
         raise ValueError(
-            f"{mesh.name or 'mesh'}: has several components; give one, there are no distances between them"
+            f"{mesh.name or 'mesh'}: has several components, without distances between them; pass one"
         )
     among = 0.5 * (squared[chosen] + squared[chosen].T)
     mean = among.mean(0)

@@ -103,7 +103,7 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
     """
     best, s, t = nearest_in_triangle(reference, face, x, y, z)
     for _ in range(200):
-        came = face
+        previous = face
         a, b, c = 1.0 - s - t > 1e-9, s > 1e-9, t > 1e-9
         if a and b and c:
             break  # the foot is inside: no neighbour is nearer
@@ -111,15 +111,15 @@ def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tup
             # Only neighbours at the side or corner where the nearest place is.
             if not ((corner == 0 and a) or (corner == 1 and b) or (corner == 2 and c)):
                 continue
-            v = reference.corner[came, corner]
+            v = reference.corner[previous, corner]
             for k in range(reference.first[v], reference.first[v + 1]):
                 other = reference.ring[k]
-                if other == came:
+                if other == previous:
                     continue
                 away, os, ot = nearest_in_triangle(reference, other, x, y, z)
                 if away < best * (1.0 - 1e-9) - 1e-30:
                     best, s, t, face = away, os, ot, other
-        if face == came:
+        if face == previous:
             break
     return face, best, s, t
 

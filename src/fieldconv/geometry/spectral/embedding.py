@@ -66,12 +66,12 @@ def nearest_in_triangles(
     best = np.linalg.norm(points - place[vertex], axis=1) + 1e-9
     triangle, weights = np.full(len(points), -1), np.zeros((len(points), 3))
     for turn in range(int(np.diff(first)[vertex].max(initial=0))):
-        asked = np.flatnonzero(first[vertex] + turn < first[vertex + 1])
-        face = around[first[vertex[asked]] + turn]
-        inside = _in_triangle(points[asked], place[faces[face]])
-        away = np.linalg.norm(points[asked] - np.einsum("nc,ncd->nd", inside, place[faces[face]]), axis=1)
-        nearer = away < best[asked]
-        here = asked[nearer]
+        rows = np.flatnonzero(first[vertex] + turn < first[vertex + 1])
+        face = around[first[vertex[rows]] + turn]
+        inside = _in_triangle(points[rows], place[faces[face]])
+        away = np.linalg.norm(points[rows] - np.einsum("nc,ncd->nd", inside, place[faces[face]]), axis=1)
+        nearer = away < best[rows]
+        here = rows[nearer]
         best[here], triangle[here], weights[here] = away[nearer], face[nearer], inside[nearer]
     return triangle, weights, best
 

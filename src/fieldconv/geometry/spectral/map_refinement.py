@@ -146,16 +146,16 @@ def _place(side: _Side, points: Numbers, regions: Ints) -> RefinedMap:
 
 
 def _describe(
-    one: _Side, two: _Side, aims: Ints, nearness: float
+    one: _Side, two: _Side, targets: Ints, nearness: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """(V_A, k + 3) and (V_B, k + 3): points that are near each other in these numbers belong together."""
     a, b = one.coarse.mesh, two.coarse.mesh
     of_a, of_b = one.basis.functions, two.basis.functions
     k = min(of_a.shape[1], of_b.shape[1])
-    known = aims >= 0
+    known = targets >= 0
     # A target that is far from its neighbours' is a mistake: theirs say more.
-    given = np.where(known[:, None], b.vertices[aims], 0)
-    means = neighbour_means(len(aims), a.faces)
+    given = np.where(known[:, None], b.vertices[targets], 0)
+    means = neighbour_means(len(targets), a.faces)
     share = means @ known
     around = means @ given / np.maximum(share, 1e-9)[:, None]
     alone = ~known | ((np.linalg.norm(given - around, axis=1) > MAX_NEIGHBOUR_DISTANCE) & (share > 0))
@@ -164,7 +164,7 @@ def _describe(
     rows = rows[farthest_points(a.vertices[rows], min(FITTED_VERTICES, len(rows)))]
     # Coefficients on A of functions on B. Isometries are rotations; wrong targets shrink the matrix, which is
     # undone except in directions with hardly anything left.
-    left, size, right = np.linalg.svd(np.linalg.lstsq(of_a[rows, :k], of_b[aims[rows], :k], rcond=1e-9)[0])
+    left, size, right = np.linalg.svd(np.linalg.lstsq(of_a[rows, :k], of_b[targets[rows], :k], rcond=1e-9)[0])
     rotation = (left * (size**2 / (size**2 + NOISE**2))) @ right
     here = np.hstack([of_a[:, :k] / k**0.5, nearness * given])
     there = np.hstack([of_b[:, :k] @ rotation.T / k**0.5, nearness * b.vertices])

@@ -14,8 +14,8 @@ from fieldconv._arrays import Ints
 from fieldconv.geometry.damage.damage import Damaged, damage_mesh, refine
 from fieldconv.geometry.damage.proportions import reshape
 from fieldconv.labels.collection import Sample, fill_geodesically, first_preimage
-from fieldconv.surface.parts import SPARSE
-from fieldconv.surface.settings import SPARSER
+from fieldconv.surface.parts import VERTICES_PER_SUBDIVIDED_SAMPLE
+from fieldconv.surface.settings import MIN_DENSITY
 from fieldconv.tasks import task_named
 
 MAX_DISTANCE = 3.0  # in mean edge lengths; a point whose nearest counterpart is farther away has none
@@ -51,8 +51,8 @@ def read_damaged(
     sample, kind = read(), task_named(task)
     done = damage_mesh(sample.mesh, [seed, number], strength)
     count = len(sample.mesh.vertices)
-    if len(done.mesh.vertices) < SPARSER * min(count, samples or count):
-        done = done.then(refine(done.mesh, SPARSE * samples if samples else count))
+    if len(done.mesh.vertices) < MIN_DENSITY * min(count, samples or count):
+        done = done.then(refine(done.mesh, VERTICES_PER_SUBDIVIDED_SAMPLE * samples if samples else count))
     target = Origin(sample, done) if kind.paired else kind.transfer_target(sample.target, sample.mesh, done)
     return Sample(done.mesh, target)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from torch import Tensor, nn
 
 from fieldconv._checked import check_count, checked
-from fieldconv.surface.settings import FEATURES, SPARSER, SurfaceSettings
+from fieldconv.surface.settings import FEATURES, MIN_DENSITY, SurfaceSettings
 
 if TYPE_CHECKING:
     from fieldconv.geometry.mesh.mesh import Mesh
@@ -22,15 +22,14 @@ PER_SHAPE: Head = "classification"
 OwnConfig = TypeVar("OwnConfig", bound="NetworkConfig")
 Own = TypeVar("Own", bound="Network")
 
-DENSER = 1.5  # times the samples of training shapes are still like them
-FINER, FINEST = 3, 3072  # times as many for answers of networks that learnt at many densities, and no more
-
-DEEP, DEEPEST = ("blocks", "layers", "depth"), 1000  # fields that say how many layers there are
+MAX_DENSITY = 1.5  # times the samples of training shapes: a network takes no more without being asked to
+ANSWER_FACTOR, MAX_ANSWER_SAMPLES = 3, 3072  # samples for answers of networks that learnt at many densities
+DEPTH_FIELDS, MAX_DEPTH = ("blocks", "layers", "depth"), 1000  # fields that count layers
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """Settings that every network has; a network adds its own fields to them.
+    """Settings that every network has; a network adds its own fields.
 
     Parameters
     ----------
@@ -44,9 +43,9 @@ class NetworkConfig:
     features : str
         Input features, see `SurfaceSettings`.
     closed : bool
-        Close holes and open ends inside, see `SurfaceSettings`.
+        Close holes and open ends, see `SurfaceSettings`.
     smoothing : float
-        Smooth bumps narrower than this away inside, see `SurfaceSettings`.
+        Smooth away bumps narrower than this, see `SurfaceSettings`.
     in_channels : int or None
         Number of input features; None for as many as ``features`` has.
     """
@@ -75,9 +74,9 @@ class NetworkConfig:
         check_count("outputs", self.outputs, most=10**8)
         if self.in_channels is not None:
             check_count("in_channels", self.in_channels)
-        for name in DEEP:
+        for name in DEPTH_FIELDS:
             if isinstance(getattr(self, name, None), int):
-                check_count(name, getattr(self, name), 0, DEEPEST)
+                check_count(name, getattr(self, name), 0, MAX_DEPTH)
         for name in self.counts:
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
@@ -199,40 +198,34 @@ class Network(nn.Module):
         self.source = ""
 
     def surface_settings(self, samples: int | None = None) -> SurfaceSettings:
-        """Return how a mesh is prepared for this network, however dense it is.
+        """Return how a mesh of any density is prepared for this network.
 
         A network that learnt on every vertex of its meshes sees at most half as many samples again as they
-        had: denser meshes are sampled, and sparser ones subdivided inside. Results are carried back to the
-        vertices.
+        had: denser meshes are sampled, sparser ones subdivided. Results are interpolated at the vertices.
 
         Parameters
         ----------
         samples : int, optional
-            Another number of samples; meshes that have fewer vertices are subdivided inside.
+            Another number of samples; meshes that have fewer vertices are subdivided.
         """
         settings = self.config.surface_settings
         if samples is not None:
             return replace(settings, samples=samples, fewest=samples)
         if self.density is None:
             return settings
-        usual = settings.samples or round(DENSER * self.density)
-        return replace(settings, samples=usual, fewest=max(1, round(SPARSER * self.density)))
+        usual = settings.samples or round(MAX_DENSITY * self.density)
+        return replace(settings, samples=usual, fewest=max(1, round(MIN_DENSITY * self.density)))
 
     def answer_settings(self, samples: int | None = None) -> SurfaceSettings:
-        """Return how a mesh is prepared for an answer that people read.
+        """Return how a mesh is prepared for an answer that people read; mostly as `surface_settings`.
 
-        As `surface_settings`; but a network that learnt from meshes of many densities takes three times the
-        samples it learnt on, up to 3,072, so that borders hardly depend on where samples lie. Others would
-        answer worse. A network for whole shapes has no borders.
-
-        Parameters
-        ----------
-        samples : int, optional
-            Another number of samples.
+        A network that learnt from meshes of many densities takes three times the samples it learnt on, up to
+        3,072, so that borders hardly depend on where samples lie. Other networks would answer worse, and
+        networks for whole shapes have no borders.
         """
         if samples is None and self.density is not None and self.any_density and not self.config.per_shape:
-            finer = min(FINER * self.density, FINEST)
-            if finer > max(DENSER * self.density, self.config.samples or 0):
+            finer = min(ANSWER_FACTOR * self.density, MAX_ANSWER_SAMPLES)
+            if finer > max(MAX_DENSITY * self.density, self.config.samples or 0):
                 samples = finer
         return self.surface_settings(samples)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fieldconv.surface.surface import Surface
-from fieldconv.surface.views import FAR
+from fieldconv.surface.views import VERTEX_PREFIX
 
 # How each tensor grows with the shape, by the end of its name: coarse_radius is a length like radius.
 # Eigenfunctions have unit length in the areas.
@@ -213,7 +213,7 @@ def _tensors(surface: Surface) -> dict[str, Tensor]:
     return {
         name: value
         for name, value in surface.to_dict().items()
-        if isinstance(value, Tensor) and not name.startswith(FAR)
+        if isinstance(value, Tensor) and not name.startswith(VERTEX_PREFIX)
     }
 
 

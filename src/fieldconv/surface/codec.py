@@ -19,16 +19,15 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from fieldconv._arrays import Array, Bytes, Ints
 
 _PROBE = 16_384  # bytes that tell whether a plane is worth compressing
 _WORTH = 0.85  # of the size; reading is slower otherwise, for little
 _MOST = 1032  # zlib makes nothing smaller than by this factor
 _ABOUT = "about"
 _WHOLE = (torch.int64, torch.int32, torch.int16)
-
-Bytes = NDArray[np.uint8]
 
 
 class PackingError(ValueError):
@@ -88,9 +87,9 @@ def unpacked(content: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, dict(about)
 
 
-def _differences(values: NDArray[Any]) -> NDArray[Any]:
+def _differences(values: Array) -> Array:
     """Differences of neighbours, in the smallest type that holds them all; 0, −1, 1, −2 … as 0, 1, 2, 3 …"""
-    whole: NDArray[np.int64] = values.astype(np.int64)
+    whole: Ints = values.astype(np.int64)
     steps = whole.copy()
     steps[1:] -= whole[:-1]
     unsigned = ((steps << 1) ^ (steps >> 63)).view(np.uint64)

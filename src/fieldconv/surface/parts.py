@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv._compiled import begin
 from fieldconv._memory import available_memory
 from fieldconv.geometry.damage.damage import smooth
@@ -53,7 +54,7 @@ SIGNATURES = ("hks", "wks", "heat", "rim", "balls")  # computed features: column
 VERTICES_PER_SAMPLE = 8  # more add nothing: denser meshes are made coarser first, …
 MIN_COARSE_VERTICES = 8192  # … though not coarser than this, …
 MIN_COARSENING = 2.5  # … and only if they have this many times the vertices
-SPARSE = 2  # vertices for each sample of a mesh that is subdivided, so that samples are spread evenly
+VERTICES_PER_SUBDIVIDED_SAMPLE = 2  # so that the samples of a mesh that is subdivided are spread evenly
 COARSE_STRIDE = 4  # samples for each sample of the coarse level, whose radius is twice as large
 MAX_EXACT_PAIRS = 200_000  # their exact paths take a second; more cost more than they are worth
 
@@ -64,11 +65,11 @@ class Sampling(NamedTuple):
     Vertices are those of the mesh that is measured; samples are listed in the order of the given mesh.
     """
 
-    chosen: NDArray[np.int64]
-    area: NDArray[np.float64]
-    reads: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    transport: NDArray[np.float64]
+    chosen: Ints
+    area: Floats
+    reads: Ints
+    weight: Floats
+    transport: Floats
     seen: NearbySamples | None = None  # None where every vertex is a sample
 
 
@@ -150,14 +151,14 @@ class Preparation:
         return Sampling(found[place], areas, np.argsort(place)[index[own]], weight[own], transport[own], seen)
 
     @cached_property
-    def number(self) -> NDArray[np.int64]:
+    def number(self) -> Ints:
         """(V,) which sample each vertex of the measured mesh is; −1 if it is none."""
         number = np.full(len(self.mesh.vertices), -1)
         number[self.sampling.chosen] = np.arange(len(self.sampling.chosen))
         return number
 
     @cached_property
-    def frames(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def frames(self) -> tuple[Floats, Floats]:
         """Direction θ = 0 and normal at every vertex."""
         return tangent_frames(self.mesh)
 
@@ -173,7 +174,7 @@ def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | Non
     """The mesh in place of one that is far denser than its samples, or too sparse; None if it is neither."""
     count, samples, fewest = len(mesh.vertices), settings.samples, settings.fewest
     if fewest is not None and count < fewest:
-        return subdivide(mesh, SPARSE * (samples or fewest))
+        return subdivide(mesh, VERTICES_PER_SUBDIVIDED_SAMPLE * (samples or fewest))
     if samples is None:
         return None
     coarse = coarse_vertices or max(VERTICES_PER_SAMPLE * samples, MIN_COARSE_VERTICES)
@@ -266,7 +267,7 @@ def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors
     return {part.name: made[part.name] for part in parts}
 
 
-def _kept_part(mesh: Mesh, vertices: NDArray[np.int64]) -> Mesh:
+def _kept_part(mesh: Mesh, vertices: Ints) -> Mesh:
     """The mesh of some vertices, ascending, with the faces around them; the same mesh if these are all."""
     if len(vertices) == len(mesh.vertices):
         return mesh
@@ -312,7 +313,7 @@ def _samples(preparation: Preparation) -> Tensors:
     }
 
 
-def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
+def _places(mesh: Mesh, other: Resampled) -> Ints:
     """(V,) the vertex of the other mesh of each vertex; for those on no triangle the nearest in space."""
     place = other.vertex_map.copy()
     lost = np.flatnonzero(place < 0)
@@ -321,7 +322,7 @@ def _places(mesh: Mesh, other: Resampled) -> NDArray[np.int64]:
     return place
 
 
-def _nearest_kept(mesh: Mesh, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def _nearest_kept(mesh: Mesh, kept: Ints) -> Ints:
     """(V,) which kept vertex each vertex is; for those that are dropped the nearest in space."""
     near = np.searchsorted(kept, np.arange(len(mesh.vertices)))
     lost = np.setdiff1d(np.arange(len(near)), kept, assume_unique=True)
@@ -329,7 +330,7 @@ def _nearest_kept(mesh: Mesh, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     return near
 
 
-def _offsets(preparation: Preparation, other: Resampled, place: NDArray[np.int64]) -> NDArray[np.complex128]:
+def _offsets(preparation: Preparation, other: Resampled, place: Ints) -> NDArray[np.complex128]:
     """(V,) where each vertex of the given mesh lies as seen from its place on the coarser one."""
     frames, normals = preparation.frames
     across = np.cross(normals, frames)
@@ -339,7 +340,7 @@ def _offsets(preparation: Preparation, other: Resampled, place: NDArray[np.int64
     return np.asarray(along + 1j * aside)
 
 
-def _turns(mesh: Mesh, directions: NDArray[np.float64], mirrored: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _turns(mesh: Mesh, directions: Floats, mirrored: Bools) -> Floats:
     """(V,) angle of a direction in space in each vertex's own frame, seen from outside.
 
     ``mirrored`` are the vertices whose faces turn the wrong way, so that their normals point inside.
@@ -431,12 +432,12 @@ def _eigengradients(preparation: Preparation) -> Tensors:
     return {"eigengradients": torch.from_numpy(gradients.astype(np.complex64))}
 
 
-def _columns(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def _columns(values: Floats, count: int) -> Floats:
     """Return so many columns, the last ones zero if there are fewer: batches need equal numbers."""
     return np.pad(values, ((0, 0), (0, max(count - values.shape[1], 0))))[:, :count]
 
 
-def _signature(name: str, compute: Callable[[Eigenbasis], NDArray[np.float64]]) -> Part:
+def _signature(name: str, compute: Callable[[Eigenbasis], Floats]) -> Part:
     """The part of a feature that is computed of the lowest eigenfunctions."""
 
     def make(preparation: Preparation) -> Tensors:
@@ -458,12 +459,12 @@ def _balls(preparation: Preparation) -> Tensors:
     return {"balls": single(ball_integrals(preparation.mesh, preparation.sampling.chosen))}
 
 
-def single(values: NDArray[np.float64]) -> Tensor:
+def single(values: Floats) -> Tensor:
     """Return an array as a contiguous tensor of single precision."""
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
 
 
-def unit(angles: NDArray[np.float64]) -> Tensor:
+def unit(angles: Floats) -> Tensor:
     """Return e^{iφ} of angles φ, in single precision."""
     return torch.from_numpy(np.exp(1j * angles).astype(np.complex64))
 

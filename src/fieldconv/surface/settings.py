@@ -20,8 +20,8 @@ SAMPLES = 1024
 EIGENFUNCTIONS = 128
 """Eigenfunctions of an eigenbasis, as many as in DiffusionNet's paper."""
 
-SPARSER = 0.8  # times the samples learnt from are still like them; meshes with fewer vertices are subdivided
-LARGEST = 1e6  # radius: no two points of a surface of unit area that can be measured are so far apart
+MIN_DENSITY = 0.8  # times the vertices of training shapes: meshes with fewer are subdivided
+MAX_RADIUS = 1e6  # no two points of a surface of unit area that can be measured are so far apart
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class SurfaceSettings:
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
             raise ValueError(f"radius is {self.radius}; give a positive number")
-        if self.radius > LARGEST:
-            raise ValueError(f"radius is {shown(self.radius)}; give a number up to {LARGEST:g}")
+        if self.radius > MAX_RADIUS:
+            raise ValueError(f"radius is {shown(self.radius)}; give a number up to {MAX_RADIUS:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
         check_count("sampling", self.sampling, least=0)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from fieldconv._arrays import Array, Floats
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.fields import Fields
@@ -125,7 +125,7 @@ class Surface(Fields):
         mesh: Mesh,
         radius: float = RADIUS,
         samples: int | None = None,
-        features: str | NDArray[Any] = "xyz",
+        features: str | Array = "xyz",
         **settings: Any,
     ) -> Surface:
         """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
@@ -163,12 +163,12 @@ class Surface(Fields):
     @classmethod
     def from_points(
         cls,
-        points: NDArray[np.float64],
+        points: Floats,
         radius: float = RADIUS,
-        features: str | NDArray[Any] = "xyz",
+        features: str | Array = "xyz",
         *,
         samples: int | None = None,
-        normals: NDArray[np.float64] | None = None,
+        normals: Floats | None = None,
     ) -> Surface:
         """Prepare a point cloud (N, 3) as the mesh that `triangulate` makes of it."""
         from fieldconv.geometry.resample.pointcloud import triangulate
@@ -416,7 +416,7 @@ def _check_mesh(mesh: object) -> None:
     raise TypeError(f"a surface is made of a Mesh, not of {type(mesh).__name__}; {way}")
 
 
-def _own_features(mesh: Mesh, own: NDArray[Any]) -> NDArray[np.float64]:
+def _own_features(mesh: Mesh, own: Array) -> Floats:
     """Return one's own features per vertex; raise ValueError if they do not fit the mesh."""
     own = np.asarray(own, np.float64)
     if own.ndim != 2 or len(own) != len(mesh.vertices):

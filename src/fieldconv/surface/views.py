@@ -17,13 +17,13 @@ from fieldconv.surface.settings import TURNING, feature_columns
 if TYPE_CHECKING:
     from fieldconv.surface.surface import Surface
 
-FAR = "vertex_"  # what begins so leads back to the mesh, and is not needed in training
+VERTEX_PREFIX = "vertex_"  # of tensors that lead back to the mesh and are not needed in training
 
 
 def select(surface: Surface, names: Iterable[str] | None) -> Surface:
     """Return a surface with the named tensors only; with all but the way back to the mesh if None."""
     if names is None:
-        names = [name for name in surface if not name.startswith(FAR)]
+        names = [name for name in surface if not name.startswith(VERTEX_PREFIX)]
     kept, chosen = {*names, "batch", "ptr"}, copy.copy(surface)
     for name in surface:
         if name not in kept:

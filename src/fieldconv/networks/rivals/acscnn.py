@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from fieldconv._arrays import Floats
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.anisotropic import (
@@ -58,11 +58,6 @@ class ACSCNNConfig(NetworkConfig):
         Width of the layer between the last convolution and the outputs.
     dropout : float
         Share dropped after that layer.
-
-    Examples
-    --------
-    >>> ACSCNNConfig.for_task("correspondence", classes=6890).layers
-    6
     """
 
     network: ClassVar[str] = "acscnn"
@@ -137,18 +132,7 @@ class ACSCNN(ScalarNetwork):
 
 
 class ShapeNorm(nn.Module):
-    """Each channel to mean 0 and variance 1 over the samples of each shape, then a learnt scale and shift.
-
-    Parameters
-    ----------
-    channels : int
-        C.
-
-    Shapes
-    ------
-    - input (n, C), and the surface (or batch of surfaces) with n samples
-    - output (n, C)
-    """
+    """Each channel to mean 0 and variance 1 over the samples of each shape, then a learnt scale and shift."""
 
     def __init__(self, channels: int, *, eps: float = 1e-5) -> None:
         super().__init__()
@@ -156,7 +140,6 @@ class ShapeNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor, surface: Surface) -> Tensor:
-        """Apply the layer."""
         shape, alike = shape_of_samples(surface)[0], torch.ones_like(surface.area)
         x = x - mean_per_shape(x, alike, surface)[shape]
         variance = mean_per_shape(x.square(), alike, surface)[shape]
@@ -169,17 +152,10 @@ class ACSConv(nn.Module):
     Polynomials are made one after the other, T_k+1 = 2 L̃ T_k − T_k−1, used and dropped, in the backward pass
     too, so that none is kept in memory.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-        C and O.
-    order : int
-        K, the number of polynomials.
-
     Shapes
     ------
-    - input (n, C), and `Laplacians`
-    - output (n, O)
+    - input (n, in_channels), and `Laplacians`
+    - output (n, out_channels)
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, order: int = 16) -> None:
@@ -191,7 +167,6 @@ class ACSConv(nn.Module):
         draw_normal(self.weight, std=(in_channels * ANGLES * order / 2) ** -0.5)
 
     def forward(self, x: Tensor, laplacians: Laplacians) -> Tensor:
-        """Apply the layer."""
         every: Tensor = _SumOfPolynomials.apply(  # type: ignore[no-untyped-call]
             laplacians.root * x, self.weight, laplacians.matrices
         )
@@ -305,16 +280,14 @@ def _between_samples(stiffness: Stiffness, sampling: Sampling) -> Stiffness:
     )
 
 
-def _between_plus_and_minus_one(
-    stiffness: Stiffness, values: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
+def _between_plus_and_minus_one(stiffness: Stiffness, values: Floats, count: int) -> Floats:
     """2N/λ − 1 with N = D^{−½} W D^{−½}, D the diagonal of W and λ the largest eigenvalue of N."""
     own = stiffness.row == stiffness.column
     diagonal = values[own]
     root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     normalised = values / (root[stiffness.row] * root[stiffness.column])
     matrix = csr_array((normalised, (stiffness.row, stiffness.column)), (count, count))
-    scaled: NDArray[np.float64] = 2 * normalised / _largest_eigenvalue(matrix) - own
+    scaled: Floats = 2 * normalised / _largest_eigenvalue(matrix) - own
     return scaled
 
 

@@ -43,11 +43,6 @@ class DeltaConvConfig(NetworkConfig):
         Width of the features that are pooled over a shape: 512 and 1024.
     dropout : float
         Share dropped between the layers of the head.
-
-    Examples
-    --------
-    >>> DeltaConvConfig.for_task("segmentation", classes=8).samples
-    1024
     """
 
     network: ClassVar[str] = "deltaconv"
@@ -162,12 +157,11 @@ class DeltaConvNet(ScalarNetwork):
 
 
 class DeltaConv(nn.Module):
-    """One layer, as in `DeltaConvNet`.
+    """One layer, as in `DeltaConvNet`, with as many scalars as vectors.
 
     Parameters
     ----------
     in_channels, out_channels : int
-        C and O, of scalars as of vectors.
     differences : bool
         Whether the maximum is taken over h₁(x_q − x_p).
     vectors : bool
@@ -175,8 +169,8 @@ class DeltaConv(nn.Module):
 
     Shapes
     ------
-    - input (n, C) real, (n, C) complex, and a `Calculus`
-    - output (n, O) real, (n, O) complex; without vectors the second one is as it came
+    - input (n, in_channels) real and complex, and a `Calculus`
+    - output (n, out_channels) real and complex; without vectors the second one is as it came
     """
 
     def __init__(
@@ -190,7 +184,6 @@ class DeltaConv(nn.Module):
         self.norm = RowNorm(out_channels) if vectors else None
 
     def forward(self, x: Tensor, v: Tensor, calculus: Calculus) -> tuple[Tensor, Tensor]:
-        """Apply the layer."""
         divergence, curl = calculus.divergence(v), calculus.curl(v)
         if self.differences:
             most = calculus.maximum(self.neighbours(calculus.differences(x)))
@@ -211,12 +204,7 @@ class Calculus:
     """Gradient, divergence and curl on a surface or a batch, between real and complex (n, C).
 
     A tangent vector at a neighbour is projected to the tangent plane of the point where its divergence is
-    wanted, as positions are for the gradient.
-
-    Parameters
-    ----------
-    surface : Surface
-        With delta_index, delta_gradient, frame and normal.
+    wanted, as positions are for the gradient. The surface has the operator "delta".
     """
 
     def __init__(self, surface: Surface) -> None:

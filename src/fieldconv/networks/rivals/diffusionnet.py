@@ -39,11 +39,6 @@ class DiffusionNetConfig(NetworkConfig):
     dropout : float or None
         Share dropped inside the perceptrons; None for what the paper does: one half for points, nothing for
         whole shapes.
-
-    Examples
-    --------
-    >>> DiffusionNetConfig.for_task("segmentation", classes=8).operators
-    ('eigenbasis', 'eigengradients')
     """
 
     network: ClassVar[str] = "diffusionnet"
@@ -122,19 +117,10 @@ class DiffusionNet(ScalarNetwork):
 class DiffusionBlock(nn.Module):
     """x + MLP(x, diffused x, gradient features).
 
-    Parameters
-    ----------
-    width : int
-        C, channels that go in and come out.
-    gradients : bool
-        Whether there are gradient features.
-    dropout : float
-        Share dropped before the second and third layer of the perceptron.
-
     Shapes
     ------
-    - input (n, C), and a `Basis`
-    - output (n, C)
+    - input (n, width), and a `Basis`
+    - output (n, width)
     """
 
     def __init__(self, width: int, *, gradients: bool = True, dropout: float = 0.0) -> None:
@@ -154,7 +140,6 @@ class DiffusionBlock(nn.Module):
         )
 
     def forward(self, x: Tensor, basis: Basis) -> Tensor:
-        """Apply the block."""
         coefficients = self.diffused(basis.coefficients(x), basis)
         parts = [x, basis.function(coefficients)]
         if self.turn is not None:
@@ -180,17 +165,9 @@ class DiffusionBlock(nn.Module):
 
 
 class Basis:
-    """Eigenfunctions of a surface or of each surface of a batch, and what is expanded in them.
+    """Eigenfunctions of a surface, or of each surface of a batch, and expansions in them.
 
-    Parameters
-    ----------
-    surface : Surface
-        With eigenvalues, eigenfunctions, mass, and eigengradients if `gradient` is called.
-
-    Attributes
-    ----------
-    values : (shapes, k)
-        Eigenvalues.
+    ``values`` (shapes, k) are the eigenvalues. Only `gradient` needs the operator "eigengradients".
     """
 
     def __init__(self, surface: Surface) -> None:

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fieldconv._arrays import Floats
 from fieldconv._checked import check_count
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.geometry.resample.sampling import nearest_samples
@@ -40,7 +41,7 @@ def _ring(preparation: Preparation) -> Tensors:
     frames, normals = (array[chosen] for array in preparation.frames)
     across = np.cross(normals, frames)
 
-    def at_receiver(vectors: NDArray[np.float64]) -> NDArray[np.complex128]:
+    def at_receiver(vectors: Floats) -> NDArray[np.complex128]:
         return (vectors * frames[p]).sum(1) + 1j * (vectors * across[p]).sum(1)  # type: ignore[no-any-return]
 
     place = mesh.vertices[chosen]
@@ -115,7 +116,6 @@ class GaugeConv(nn.Module):
         draw_normal(self.ring, std=(2 * inputs) ** -0.5)
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
-        """Convolve the features ``x`` on ``surface``."""
         sums = self._sums(x, surface)  # [n][p, j, c]
         middle = self.out_order
         # Order 0: real parts of what is left after turning back to where the neighbour lies.
@@ -151,9 +151,8 @@ class GaugeConv(nn.Module):
         return result
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.in_channels}, {self.out_channels}, in_order={self.in_order}, out_order={self.out_order}"
-        )
+        orders = f"in_order={self.in_order}, out_order={self.out_order}"
+        return f"{self.in_channels}, {self.out_channels}, {orders}"
 
 
 class RegularReLU(nn.Module):
@@ -196,7 +195,6 @@ class RegularReLU(nn.Module):
         self.register_buffer("basis", basis.to(torch.get_default_dtype()), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer."""
         basis: Tensor = self.basis  # type: ignore[assignment]
         return basis.T @ torch.relu(basis @ x) / self.samples
 
@@ -205,19 +203,7 @@ class RegularReLU(nn.Module):
 
 
 class GaugeBlock(nn.Module):
-    """Two convolutions, with regular ReLUs after the first and after adding the input.
-
-    Parameters
-    ----------
-    in_channels, out_channels, in_order, out_order
-        As in `GaugeConv`.
-    samples : int
-        As in `RegularReLU`.
-
-    Shapes
-    ------
-    As in `GaugeConv`.
-    """
+    """Two `GaugeConv`, with a `RegularReLU` after the first and after adding the input; shapes alike."""
 
     def __init__(
         self, in_channels: int, out_channels: int, *, in_order: int, out_order: int, samples: int
@@ -231,7 +217,6 @@ class GaugeBlock(nn.Module):
         self.carry = nn.Identity() if same else nn.Linear(in_channels, out_channels, bias=False)
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
-        """Apply the block to the features ``x`` on ``surface``."""
         y = self.conv2(self.relu1(self.conv1(x, surface)), surface)
         carried = self.carry(x)[:, : y.shape[1]]
         missing = y.shape[1] - carried.shape[1]  # orders that the input does not have

@@ -88,7 +88,6 @@ class HarmonicConv(nn.Module):
             nn.init.uniform_(self.offset, -math.pi, math.pi)
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
-        """Convolve the streams ``x`` on ``surface``."""
         highest_first = x.flip(0)  # the filter's order M' − M grows as M falls
         streams = []
         for order in range(STREAMS):
@@ -115,18 +114,7 @@ class HarmonicConv(nn.Module):
 
 
 class HarmonicBlock(nn.Module):
-    """Two harmonic convolutions with a ReLU on magnitudes after the first and after adding the input.
-
-    Parameters
-    ----------
-    in_channels, out_channels, rings, in_streams
-        As in `HarmonicConv`.
-
-    Shapes
-    ------
-    - input (in_streams, n, in_channels) complex, and the surface (or batch of surfaces) with n samples
-    - output (2, n, out_channels) complex
-    """
+    """Two `HarmonicConv`, with a `TangentReLU` after the first and after adding the input; shapes alike."""
 
     def __init__(
         self, in_channels: int, out_channels: int, *, rings: int = 6, in_streams: int = STREAMS
@@ -141,7 +129,6 @@ class HarmonicBlock(nn.Module):
             self.conv2.profile.mul_(0.5)  # so that the sum of the two paths hardly grows with depth
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
-        """Apply the block to the streams ``x`` on ``surface``."""
         y = _per_row(self.relu1, self.conv1(x, surface))
         y = self.conv2(y, surface)
         carried = _per_row(self.carry, x)

@@ -161,11 +161,8 @@ def _clipped(offset: Tensor, away: Tensor) -> Tensor:
 class Reading(NamedTuple):
     """Windows turned to each of the D directions, as rows of directional functions (n · D, C).
 
-    Attributes
-    ----------
-    row : (n, D, N, D, 6) int64
-        For each sample, direction, ring and angle from that direction: three samples, two directions of each.
-    share : (n, D, N, D, 6) real
+    Both tensors are (n, D, N, D, 6): for each sample, direction, ring and angle from that direction, the rows
+    of three samples and two directions of each, and their shares.
     """
 
     row: Tensor
@@ -253,7 +250,6 @@ class DirectionalConv(nn.Module):
         draw_normal(self.centre, std=deviation)
 
     def forward(self, x: Tensor, read: Reading) -> Tensor:
-        """Convolve the directional functions ``x``."""
         rows = x.reshape(-1, self.in_channels)
         step = max(1, self.chunk // (self.rings * self.directions**2 * self.in_channels))
         # Windows are many times as large as the functions: made again for the derivative, never all at once.
@@ -284,18 +280,7 @@ class DirectionalConv(nn.Module):
 
 
 class DirectionalBlock(nn.Module):
-    """Two directional convolutions with a ReLU after the first and after adding the input.
-
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    **options
-        As in `DirectionalConv`.
-
-    Shapes
-    ------
-    As in `DirectionalConv`.
-    """
+    """Two convolutions, with a ReLU after the first and after adding the input; as `DirectionalConv`."""
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__()
@@ -308,7 +293,6 @@ class DirectionalBlock(nn.Module):
             self.conv2.centre.mul_(0.5)
 
     def forward(self, x: Tensor, read: Reading) -> Tensor:
-        """Apply the block to the directional functions ``x``."""
         y = self.conv2(torch.relu(self.conv1(x, read)), read)
         return torch.relu(y + self.carry(x))
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor, nn
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.geometry.resample.sampling import farthest_points
 from fieldconv.networks.protocol import NetworkConfig
@@ -45,11 +45,6 @@ class PointNet2Config(NetworkConfig):
         Channels of the first layer; all others are multiples of it: 64 in the paper.
     dropout : float
         Share dropped between the layers of the head.
-
-    Examples
-    --------
-    >>> PointNet2Config.for_task("segmentation", classes=8).features
-    'xyz'
     """
 
     network: ClassVar[str] = "pointnet2"
@@ -161,15 +156,7 @@ class PointNet2(ScalarNetwork):
 
 
 class Level:
-    """The centres of a level, and edges to them.
-
-    Attributes
-    ----------
-    centres : (m,) int64
-        Which samples they are, ascending.
-    edges : (2, E) int64
-        From samples to centres, these numbered from 0 to m − 1.
-    """
+    """The centres (m,) of a level, ascending samples, and edges (2, E) from samples to places in centres."""
 
     def __init__(self, index: Tensor) -> None:
         self.centres, receiver = torch.unique(index[1], return_inverse=True)
@@ -228,9 +215,9 @@ def _balls(preparation: Preparation) -> Tensors:
 
 
 def _in_balls(
-    points: NDArray[np.float64],
-    senders: NDArray[np.int64],
-    centres: NDArray[np.int64],
+    points: Floats,
+    senders: Ints,
+    centres: Ints,
     radius: float,
     most: int,
 ) -> Tensor:
@@ -245,9 +232,7 @@ def _in_balls(
     return torch.from_numpy(np.stack([sender[order], receiver[order]]))
 
 
-def _nearest_centres(
-    points: NDArray[np.float64], receivers: NDArray[np.int64], centres: NDArray[np.int64]
-) -> tuple[Tensor, Tensor]:
+def _nearest_centres(points: Floats, receivers: Ints, centres: Ints) -> tuple[Tensor, Tensor]:
     """(2, E) from the nearest centres to each receiver, and (E,) their shares, as 1/d²."""
     k = min(SPREAD, len(centres))
     distance, near = cKDTree(points[centres]).query(points[receivers], range(1, k + 1))

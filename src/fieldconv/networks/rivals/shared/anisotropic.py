@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Floats, Ints
 from fieldconv.geometry.mesh.mesh import Mesh
-
-Floats = NDArray[np.float64]
 
 
 class Stiffness(NamedTuple):
@@ -23,8 +22,8 @@ class Stiffness(NamedTuple):
         The entries of each of the k matrices.
     """
 
-    row: NDArray[np.int64]
-    column: NDArray[np.int64]
+    row: Ints
+    column: Ints
     values: Floats
 
 
@@ -111,7 +110,7 @@ def anisotropic_stiffness(
     return summed(row, column, np.stack(entries, 1), len(mesh.vertices))
 
 
-def summed(row: NDArray[np.int64], column: NDArray[np.int64], values: Floats, size: int) -> Stiffness:
+def summed(row: Ints, column: Ints, values: Floats, size: int) -> Stiffness:
     """Return the entries with those of the same row and column added up."""
     pairs, which = np.unique(row * size + column, return_inverse=True)
     totals = [np.bincount(which, one, len(pairs)) for one in values.T]

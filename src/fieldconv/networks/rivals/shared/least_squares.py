@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from fieldconv._arrays import Ints
 
 
 class PointGradients(NamedTuple):
@@ -22,8 +22,8 @@ class PointGradients(NamedTuple):
         c, in the tangent frame of the receiver.
     """
 
-    sender: NDArray[np.int64]
-    receiver: NDArray[np.int64]
+    sender: Ints
+    receiver: Ints
     coefficient: NDArray[np.complex128]
 
 

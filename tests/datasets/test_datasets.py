@@ -285,14 +285,14 @@ def test_what_changes_nothing_is_not_prepared_again(spheres, monkeypatch):
     before = make(spheres, pre_transform=ToSurface(0.4))
     monkeypatch.setattr("fieldconv.surface.cache.make_parts", lambda *_: pytest.fail("prepared again"))
     for _ in range(2):  # targets are made anew the first time, then kept
-        after = make(spheres, pre_transform=ToSurface(0.4, samples=63, fewest=34))
+        after = make(spheres, pre_transform=ToSurface(0.4, samples=63, min_vertices=34))
         for one, other in zip(before, after, strict=True):
             assert torch.equal(one.log, other.log)
             assert torch.equal(one.y, other.y)
         monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
 
 
-OTHER_SAMPLES = [{"sampling": 3}, {"smoothing": 0.1}, {"fewest": 400}, {"closed": True}]
+OTHER_SAMPLES = [{"sampling_seed": 3}, {"smoothing": 0.1}, {"min_vertices": 400}, {"closed": True}]
 
 
 @pytest.mark.parametrize("changes", OTHER_SAMPLES, ids=lambda changes: next(iter(changes)))
@@ -356,17 +356,17 @@ def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatc
     assert torch.equal(again[0].x, other[1].x)
 
 
-@pytest.mark.parametrize(("samples", "fewest"), [(None, 642), (100, 100), (40, 40)])
-def test_damaged_copies_are_no_sparser_than_what_predictions_are_made_on(samples, fewest):
+@pytest.mark.parametrize(("samples", "min_vertices"), [(None, 642), (100, 100), (40, 40)])
+def test_damaged_copies_are_no_sparser_than_what_predictions_are_made_on(samples, min_vertices):
     sphere = Mesh(*icosphere(3))  # 642 vertices
     labels = (sphere.vertices[:, 2] > 0).astype(np.int64)
     subdivided = 0
     for seed in range(20):
         done = damage.damage_mesh(sphere, [seed, 0])
         found = read_damaged(lambda: Sample(sphere, labels), "segmentation", seed, 0, 1.0, samples, "")
-        assert len(found.mesh.vertices) >= 0.7 * fewest  # on a sphere, splitting stops a little early
+        assert len(found.mesh.vertices) >= 0.7 * min_vertices  # on a sphere, splitting stops a little early
         assert np.isclose(found.mesh.area, done.mesh.area)  # the same surface
-        sparse = len(done.mesh.vertices) < 0.8 * fewest
+        sparse = len(done.mesh.vertices) < 0.8 * min_vertices
         assert sparse == (len(found.mesh.vertices) > len(done.mesh.vertices))
         height = found.mesh.vertices[:, 2]
         assert (found.target == (height > 0))[abs(height) > 0.4].mean() > 0.95  # truth is carried along

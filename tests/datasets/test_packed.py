@@ -135,8 +135,8 @@ def test_other_settings_are_prepared_anew(tmp_path: Path) -> None:
     assert opened(radius=0.2)[0].num_edges < data[0].num_edges
     assert opened(samples=50)[0].num_nodes == 50
     # More samples than vertices, and enough vertices, change nothing.
-    assert_same(opened(samples=500, fewest=100)[1], data[1])
-    assert opened(fewest=400)[0].num_nodes > 162
+    assert_same(opened(samples=500, min_vertices=100)[1], data[1])
+    assert opened(min_vertices=400)[0].num_nodes > 162
 
 
 def test_what_is_wrong_is_said_in_a_line(tmp_path: Path) -> None:

@@ -65,19 +65,19 @@ def test_every_setting_and_the_geometry_count(cache, mesh):
     assert cache.has(mesh, SETTINGS)
 
 
-@pytest.mark.parametrize("changes", [{}, {"closed": True}, {"smoothing": 0.05}, {"sampling": 3}])
+@pytest.mark.parametrize("changes", [{}, {"closed": True}, {"smoothing": 0.05}, {"sampling_seed": 3}])
 def test_settings_that_change_nothing_need_no_other_surface(cache, mesh, changes):
     """As many samples as there are vertices, or more, are all of them; enough vertices are not subdivided."""
     mesh = Mesh(mesh.vertices, mesh.faces[:-6])  # with a hole
     count = len(mesh.vertices)
     plain = SurfaceSettings(radius=0.3, features="xyz+hks", operators=("discs", "coarse"), **changes)
     built = cache.surface(mesh, plain)
-    for samples, fewest in ((count, None), (2 * count, count), (None, count), (None, 1)):
-        same_in_effect = replace(plain, samples=samples, fewest=fewest)
+    for samples, min_vertices in ((count, None), (2 * count, count), (None, count), (None, 1)):
+        same_in_effect = replace(plain, samples=samples, min_vertices=min_vertices)
         assert cache.has(mesh, same_in_effect)
         assert same(Surface.from_mesh(mesh, **same_in_effect.to_dict()), built)
-    for samples, fewest in ((count - 1, None), (None, count + 1), (count, count + 1)):
-        assert not cache.has(mesh, replace(plain, samples=samples, fewest=fewest))
+    for samples, min_vertices in ((count - 1, None), (None, count + 1), (count, count + 1)):
+        assert not cache.has(mesh, replace(plain, samples=samples, min_vertices=min_vertices))
 
 
 @pytest.mark.parametrize("part", ["samples", "discs"])

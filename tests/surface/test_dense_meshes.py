@@ -91,7 +91,7 @@ def test_a_network_keeps_to_the_density_it_learnt() -> None:
     assert model.surface_settings().samples is None
     model.density = 500
     assert model.surface_settings().samples == 750
-    assert model.surface_settings().fewest == 400
+    assert model.surface_settings().min_vertices == 400
     assert model.surface_settings(100).samples == 100
     sampled = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=64)
     sampled.density = 50
@@ -119,5 +119,5 @@ def test_answers_take_more_samples_than_were_learnt_on() -> None:
     assert answer("classification") == 750
     model = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=None)
     model.density, model.any_density = 500, True
-    assert model.answer_settings().fewest == 1500
+    assert model.answer_settings().min_vertices == 1500
     assert model.answer_settings(100) == model.surface_settings(100)

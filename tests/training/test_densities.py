@@ -52,7 +52,7 @@ def test_more_samples_agree_better(network: FCNet, shape: Mesh) -> None:
 def test_mean_over_sets_of_samples(network: FCNet, shape: Mesh) -> None:
     fine = subdivide(shape, 1500).mesh
     settings = network.surface_settings(200)
-    surfaces = [Surface.from_mesh(fine, **replace(settings, sampling=k).to_dict()) for k in range(3)]
+    surfaces = [Surface.from_mesh(fine, **replace(settings, sampling_seed=k).to_dict()) for k in range(3)]
     assert all(len(np.intersect1d(surfaces[0].sample, other.sample)) < 100 for other in surfaces[1:])
     task = task_of(network)
     with torch.no_grad():

@@ -84,7 +84,7 @@ def read_index(folder: str | Path) -> Packed:
             folder,
             str(content["task"]),
             tuple(map(str, content["class_names"])),
-            SurfaceSettings(**content["settings"]),
+            SurfaceSettings.from_dict(content["settings"]),
             tuple(map(str, content["sets"])),
             {str(name): str(rows) for name, rows in content.get("row_numbers", {}).items()},
         )
@@ -209,7 +209,8 @@ class PackedSurfaces:
     def find(self, name: str, settings: SurfaceSettings) -> Surface | None:
         """Return the surface of a shape if it is as these settings would make it."""
         place, before = self.places.get(name), self.settings
-        if place is None or replace(settings, samples=before.samples, fewest=before.fewest) != before:
+        alike = replace(settings, samples=before.samples, min_vertices=before.min_vertices)
+        if place is None or alike != before:
             return None
         surface = Surface(self.packed.row_numbers, **read_place(place))
         count = surface.num_vertices

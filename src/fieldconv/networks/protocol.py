@@ -210,11 +210,11 @@ class Network(nn.Module):
         """
         settings = self.config.surface_settings
         if samples is not None:
-            return replace(settings, samples=samples, fewest=samples)
+            return replace(settings, samples=samples, min_vertices=samples)
         if self.density is None:
             return settings
         usual = settings.samples or round(MAX_DENSITY * self.density)
-        return replace(settings, samples=usual, fewest=max(1, round(MIN_DENSITY * self.density)))
+        return replace(settings, samples=usual, min_vertices=max(1, round(MIN_DENSITY * self.density)))
 
     def answer_settings(self, samples: int | None = None) -> SurfaceSettings:
         """Return how a mesh is prepared for an answer that people read; mostly as `surface_settings`.

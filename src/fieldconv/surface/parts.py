@@ -142,7 +142,8 @@ class Preparation:
     def farthest_points(self, count: int, neighbours: int) -> Sampling:
         """Return so many farthest-point samples; every vertex reads from this number of neighbours."""
         # Measured in the order in which they were found, nothing depends on the numbering of vertices.
-        found = farthest_point_samples(self.measured_with_holes, count, seed=self.settings.sampling or None)
+        seed = self.settings.sampling_seed or None
+        found = farthest_point_samples(self.measured_with_holes, count, seed=seed)
         place = np.argsort(found if self.resampled is not None else self.numbered.order[found])
         seen = nearby_samples(self.mesh, found, neighbours)
         index, weight, transport = seen.interpolation()
@@ -172,9 +173,9 @@ class Preparation:
 
 def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | None) -> Resampled | None:
     """The mesh in place of one that is far denser than its samples, or too sparse; None if it is neither."""
-    count, samples, fewest = len(mesh.vertices), settings.samples, settings.fewest
-    if fewest is not None and count < fewest:
-        return subdivide(mesh, VERTICES_PER_SUBDIVIDED_SAMPLE * (samples or fewest))
+    count, samples, min_vertices = len(mesh.vertices), settings.samples, settings.min_vertices
+    if min_vertices is not None and count < min_vertices:
+        return subdivide(mesh, VERTICES_PER_SUBDIVIDED_SAMPLE * (samples or min_vertices))
     if samples is None:
         return None
     coarse = coarse_vertices or max(VERTICES_PER_SAMPLE * samples, MIN_COARSE_VERTICES)
@@ -212,10 +213,10 @@ class Part:
         more: list[object] = ["closed"] if settings.closed else []
         if settings.smoothing:
             more.append(["smoothing", settings.smoothing])
-        if settings.fewest is not None:
-            more.append(["fewest", settings.fewest])
-        if settings.sampling:
-            more.append(["sampling", settings.sampling])
+        if settings.min_vertices is not None:
+            more.append(["fewest", settings.min_vertices])
+        if settings.sampling_seed:
+            more.append(["sampling", settings.sampling_seed])
         return [self.name, self.version, SOLVER_VERSION, own, *more]
 
 

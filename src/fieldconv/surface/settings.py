@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ EIGENFUNCTIONS = 128
 """Eigenfunctions of an eigenbasis, as many as in DiffusionNet's paper."""
 
 MIN_DENSITY = 0.8  # times the vertices of training shapes: meshes with fewer are subdivided
+OLD_NAMES = {"fewest": "min_vertices", "sampling": "sampling_seed"}  # fields as version 0.2.0 named them
 MAX_RADIUS = 1e6  # no two points of a surface of unit area that can be measured are so far apart
 
 
@@ -54,9 +56,9 @@ class SurfaceSettings:
     smoothing: float = 0.0
     """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area
     nor paths; 0.02 is right for scans."""
-    fewest: int | None = None
+    min_vertices: int | None = None
     """Subdivide meshes inside that have fewer vertices than this; none if not given."""
-    sampling: int = 0
+    sampling_seed: int = 0
     """Which set of samples: 0 begins with the vertex farthest from the centre, others anywhere."""
 
     def __post_init__(self) -> None:
@@ -66,15 +68,26 @@ class SurfaceSettings:
             raise ValueError(f"radius is {shown(self.radius)}; give a number up to {MAX_RADIUS:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
-        check_count("sampling", self.sampling, least=0)
-        if self.fewest is not None:
-            check_count("fewest", self.fewest, most=10**9)
+        check_count("sampling_seed", self.sampling_seed, least=0)
+        if self.min_vertices is not None:
+            check_count("min_vertices", self.min_vertices, most=10**9)
         check_count("eigenfunctions", self.eigenfunctions)
         if not 0 <= self.smoothing <= 0.2:
             raise ValueError(f"smoothing is {self.smoothing}; give a number from 0 to 0.2")
         check_choices(self, solver=("local", "heat"))
         feature_columns(self.features)
         object.__setattr__(self, "operators", tuple(self.operators))
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> SurfaceSettings:
+        """Build from `to_dict`'s output, also of version 0.2.0; raise TypeError for unknown names.
+
+        Examples
+        --------
+        >>> SurfaceSettings.from_dict({"samples": 500, "fewest": 400}).min_vertices
+        400
+        """
+        return cls(**{OLD_NAMES.get(name, name): value for name, value in values.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, by name."""
@@ -92,19 +105,19 @@ class SurfaceSettings:
         return {name: value for name, value in self.to_dict().items() if value != usual[name]}
 
     def in_effect(self, vertices: int) -> SurfaceSettings:
-        """Return what prepares a mesh of so many vertices alike: no samples or fewest that change nothing.
+        """Return what prepares a mesh of so many vertices alike: without what changes nothing.
 
         Examples
         --------
-        >>> SurfaceSettings(samples=2048, fewest=500).in_effect(1000) == SurfaceSettings()
+        >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(1000) == SurfaceSettings()
         True
-        >>> SurfaceSettings(samples=2048, fewest=500).in_effect(5000).changed()
+        >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(5000).changed()
         {'samples': 2048}
         """
-        if self.fewest is not None and vertices < self.fewest:
+        if self.min_vertices is not None and vertices < self.min_vertices:
             return self
         every = self.samples is None or self.samples >= vertices
-        return replace(self, samples=None if every else self.samples, fewest=None)
+        return replace(self, samples=None if every else self.samples, min_vertices=None)
 
 
 def feature_columns(features: str) -> dict[str, slice]:

@@ -140,7 +140,8 @@ class Surface(Fields):
             As in `SurfaceSettings`, or one's own per vertex.
         """
         if isinstance(features, str):
-            return cls.prepare(mesh, SurfaceSettings(radius, samples, features, **settings))
+            fields = {"radius": radius, "samples": samples, "features": features, **settings}
+            return cls.prepare(mesh, SurfaceSettings.from_dict(fields))
         _check_mesh(mesh)
         own = _own_features(mesh, features)
         surface = cls.from_mesh(mesh, radius, samples, **settings)
@@ -372,7 +373,8 @@ class ToSurface:
     def __init__(
         self, radius: float = RADIUS, samples: int | None = None, features: str = "xyz", **settings: Any
     ) -> None:
-        self.settings = SurfaceSettings(radius, samples, features, **settings)
+        fields = {"radius": radius, "samples": samples, "features": features, **settings}
+        self.settings = SurfaceSettings.from_dict(fields)
 
     @classmethod
     def of(cls, settings: SurfaceSettings) -> ToSurface:

@@ -285,7 +285,7 @@ def _predict_usable(
     found: list[Decoded] = []
     described: list[NDArray[np.float32]] = []
     for sampling in range(samplings):
-        surface = Surface.prepare(mesh, replace(settings, sampling=sampling))
+        surface = Surface.prepare(mesh, replace(settings, sampling_seed=sampling))
         with evaluation_mode(model):
             raw, own = outputs.with_descriptors(surface) if descriptors else (outputs(surface), None)
         found.append(task.decode(raw, surface))

@@ -1,4 +1,4 @@
-"""Dataclasses of plain values, as files hold them: known names, right types."""
+"""Checks of plain values, as files hold them: known names, right types."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Plain = dict[str, Any]  # values by name, as JSON and YAML hold them
 
 
 def checked(kind: type[Any], values: Mapping[str, Any]) -> Plain:
-    """Return values for the fields of a dataclass; raise ValueError for unknown names and wrong types.
+    """Return values for the fields of a dataclass, lists as tuples.
 
-    Lists become tuples where the field is a tuple.
+    Raise ValueError for unknown names and wrong types.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def field_types(kind: type[Any]) -> dict[str, Any]:
 
 
 def check_choices(values: object, **choices: tuple[str, ...]) -> None:
-    """Raise ValueError if a field of ``values`` is none of its choices."""
+    """Raise ValueError if a field of ``values`` is not one of its choices."""
     for name, words in choices.items():
         if getattr(values, name) not in words:
             raise ValueError(f"{name} is {shown(getattr(values, name))}; choose one of {', '.join(words)}")
@@ -62,7 +62,7 @@ def check_count(name: str, value: object, least: int = 1, most: int = MAX_COUNT)
 
 
 def shown(value: object) -> str:
-    """Return a value as Python writes it, shortened: files may hold values of any length.
+    """Return the ``repr`` of a value, shortened, since files may hold values of any length.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, the same on every system."""
+"""Writing of files: whole or not at all, the same on every system."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from fieldconv._arrays import Array
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it onto ``path`` only if the block succeeds.
 
-    Whatever stops the block (an exception, a full disk, Ctrl-C, SIGKILL), the old file stays as it was
-    and no half-written file bears its name.
+    Whatever stops the block (an exception, a full disk, Ctrl-C, SIGKILL), the old file stays as it was.
 
     Examples
     --------
@@ -34,8 +33,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Same suffix: writers choose the format by it. Leading dot: folder readers leave it alone. Only the
-    # beginning of the name: names of files have a longest length.
+    # Writers choose the format by the suffix, readers of folders skip names with a leading dot, and systems
+    # limit the length of names.
     while True:
         temporary = path.parent / f".{path.stem[:40]}-{secrets.token_hex(4)}.part{path.suffix[:40]}"
         try:  # with the permissions that any new file has
@@ -48,20 +47,20 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         yield temporary
         with open(temporary, "r+b") as written:  # open for writing: some systems flush no other handle
             os.fsync(written.fileno())
-        temporary.chmod(mode)  # some writers put a file of their own there
+        temporary.chmod(mode)  # some writers replace the file by their own
         os.replace(temporary, path)
-    except OSError as error:  # name the file that was meant, not the temporary one
+    except OSError as error:  # name the file itself, not the temporary one
         if error.filename not in (None, str(temporary), temporary):
             raise
         reason = error.strerror or " ".join(str(error).split())
         raise OSError(error.errno or errno.EIO, reason, str(path)) from None
     finally:
-        with suppress(OSError):  # the folder may have been taken away
+        with suppress(OSError):  # the folder may be gone
             temporary.unlink(missing_ok=True)
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a UTF-8 file; a byte-order mark at its start is left out."""
+    """Return the text of a UTF-8 file, without a byte-order mark."""
     return Path(path).read_text(encoding="utf-8-sig")
 
 

@@ -12,7 +12,7 @@ from fieldconv._process import process_unchanged
 
 
 def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that shows what its stub imports.
+    """Return ``__getattr__`` and ``__dir__`` of a package that offers the names its stub imports.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
         home = homes().get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with process_unchanged():  # by the packages that this imports
+        with process_unchanged():  # which imported packages may change
             warnings.filterwarnings("ignore", "IProgress not found")  # tqdm's, in notebooks; we do not use it
             if home == package:
                 return import_module(f"{package}.{name}")

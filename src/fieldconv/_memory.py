@@ -1,4 +1,4 @@
-"""How much memory there is, and how the process deals with memory it has freed."""
+"""How much memory is free, and what the process does with memory it has freed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that are free for this process, if the system tells."""
+    """Return the bytes of memory that this process could take, None if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -22,12 +22,12 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_freed_memory() -> None:
-    """Keep freed memory for the next tensors, instead of giving it back to the system.
+    """Keep freed memory for the next tensors, instead of returning it to the system.
 
-    Every training step makes the same large tensors anew. By default glibc, the C library of most Linux
-    systems, returns large blocks as soon as they are freed, and the system clears each page before it hands
-    it out again: a quarter of the time of a step. Afterwards the process stays as large as it was at its
-    peak. With other C libraries nothing changes.
+    Every training step makes the same large tensors. By default glibc, the C library of most Linux systems,
+    returns large blocks as soon as they are freed, and the system clears each page before it hands it out
+    again, which takes a quarter of the time of a step. With this call the process stays as large as its peak.
+    Other C libraries are left alone.
     """
     if platform.libc_ver()[0] == "glibc":
         library = ctypes.CDLL(None)
@@ -36,6 +36,6 @@ def keep_freed_memory() -> None:
 
 
 def give_back_memory() -> None:
-    """Give freed memory back to the system now, where the C library can."""
+    """Return freed memory to the system now, where the C library can."""
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""What belongs to the caller's process, and is given back as it was."""
+"""State of the caller's process that is restored after use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @contextmanager
 def process_unchanged() -> Iterator[None]:
-    """Undo on leaving what the block did to environment variables, warning filters and Python's random state.
+    """Restore environment variables, warning filters and Python's random state after the block.
 
     Many packages change one of them when they are imported.
 
@@ -42,10 +42,10 @@ _limits: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit matrix products to one thread inside the block; afterwards they have as many as before.
+    """Limit matrix products to one thread inside the block.
 
-    The limit holds for the whole process. Where several threads are in such a block at once, the first one to
-    enter sets the limit and the last one to leave lifts it; otherwise one would restore the limit of another.
+    The limit holds for the whole process. If several threads are in such blocks at once, the first to enter
+    sets the limit and the last to leave lifts it; otherwise one would restore the limit of another.
     """
     from threadpoolctl import threadpool_limits
 
@@ -67,9 +67,9 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _let_others_set_limits() -> None:
-    """Give up that only this thread may set limits, as threadpoolctl has it from version 3.8 on.
+    """Allow any thread to set limits, since the thread that lifts them may not have set them.
 
-    The thread that leaves the block last lifts the limit, and need not be the one that has set it.
+    From version 3.8 on, threadpoolctl allows that to one thread only.
     """
     import threadpoolctl
 

@@ -1,4 +1,4 @@
-"""Open sets of named things: those of the package, of other people's packages, and of the caller's script."""
+"""Registries of named classes: of this package, of other packages, and of the caller's script."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Kind = TypeVar("Kind")
 
 
 class Registry(Generic[Kind]):
-    """Classes that are found by name and loaded only when they are asked for.
+    """Classes that are found by name and loaded when needed.
 
     Every module (or subpackage) of ``package``, and of its subpackages ``within``, that is not in ``helpers``
-    holds one of them, under its own name; other packages add theirs with entry points of the group
-    ``package``; `register` adds one at once.
+    holds one class, under its own name. Other packages add theirs with entry points of the group ``package``;
+    `register` adds one for this process.
 
     Parameters
     ----------
     what : str
-        What they are, for messages: "task".
+        What the classes are, for messages: "task".
     package : str
-        The package that holds our own, and the name of the group of entry points.
+        The package with our own classes, and the group of entry points.
     base : callable () -> type
-        Gives the class that all of them are subclasses of.
+        Returns their base class.
     helpers : iterable of str
-        Modules that hold something else.
+        Modules without such a class.
     within : iterable of str
-        Subpackages that hold more of them; one that is missing is passed over.
+        Subpackages with more classes; a missing one is skipped.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Registry(Generic[Kind]):
         self._added: dict[str, type[Kind]] = {}
 
     def names(self) -> list[str]:
-        """Return the names of all of them, sorted."""
+        """Return all names, sorted."""
         return sorted({*self._own(), *self._foreign(), *self._added})
 
     def get(self, name: str) -> type[Kind]:
@@ -72,12 +72,12 @@ class Registry(Generic[Kind]):
         raise ValueError(f"unknown {self.what} {shown(name)}; {hint}")
 
     def register(self, thing: type[Kind]) -> type[Kind]:
-        """Add a class for the rest of this process; a decorator, too. It goes by its attribute ``name``."""
+        """Add a class for the rest of this process, by its attribute ``name``; also a decorator."""
         self._added[thing.name] = thing  # type: ignore[attr-defined]
         return thing
 
     def all(self) -> list[type[Kind]]:
-        """Return every class, sorted by name; those of other packages that fail to load are left out."""
+        """Return every class, sorted by name, without those of other packages that fail to load."""
         found = []
         for name in self.names():
             try:
@@ -88,7 +88,7 @@ class Registry(Generic[Kind]):
         return found
 
     def _own(self) -> dict[str, str]:
-        """Name → module: a file body_points.py holds body-points."""
+        """Return the module of each name: body_points.py holds body-points."""
         found = {}
         for folder in self._folders:
             if find_spec(folder) is not None:
@@ -103,7 +103,7 @@ class Registry(Generic[Kind]):
     def _checked(self, name: str, entry: EntryPoint) -> type[Kind]:
         try:
             found = entry.load()
-        except Exception as error:  # whatever goes wrong in somebody else's package
+        except Exception as error:  # anything may fail in another package
             raise ValueError(f"the {self.what} {name!r} ({entry.value}) cannot be loaded: {error}") from error
         if not (isinstance(found, type) and issubclass(found, self._base())):
             raise ValueError(

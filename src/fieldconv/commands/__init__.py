@@ -1,1 +1,1 @@
-"""What `fieldconv` does on the command line, by area. No module here loads torch until it must."""
+"""Commands of `fieldconv`, one file each. They load torch only when they need it."""

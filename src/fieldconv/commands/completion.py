@@ -1,14 +1,15 @@
-"""`fieldconv --print-completion`: a script by which a shell completes commands, options and their values."""
+"""`fieldconv --print-completion`: a script that completes commands, options and values in a shell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
+from fieldconv import networks, tasks
 from fieldconv.commands.arguments import Arguments
 
 SHELLS = {"bash": "", "zsh": "autoload -U +X bashcompinit && bashcompinit\n"}
-"""What each shell needs before the script; zsh understands that of bash."""
+"""What each shell needs before the script, which is bash; zsh understands it."""
 
 SCRIPT = """\
 # Completes the words of fieldconv. To turn it on: source this file.
@@ -33,7 +34,7 @@ def completion(
     shell: str, commands: Sequence[str], arguments_of: Callable[[str, list[str]], Arguments]
 ) -> str:
     """Return the script for a shell, from the arguments of each command."""
-    groups: dict[str, list[str]] = {}  # first words, and the second ones that each may have
+    groups: dict[str, list[str]] = {}  # first word: second words
     for first, *second in map(str.split, commands):
         groups.setdefault(first, []).extend(second)
     options, values = [_case('""', "options", ["--help", "--version"])], [_case('" "', "values", groups)]
@@ -56,10 +57,8 @@ def _case(pattern: str, variable: str, words: Iterable[str]) -> str:
 
 
 def _beginnings(name: str) -> list[list[str]]:
-    """Return words after a command whose options are different."""
+    """Return words after a command that change its options."""
     if name != "train":
         return [[]]
-    from fieldconv.networks import network_names
-    from fieldconv.tasks import task_names
-
-    return [[task, "--network", network] for task, network in product(task_names(), network_names())]
+    names = product(tasks.task_names(), networks.network_names())
+    return [[task, "--network", network] for task, network in names]

@@ -1,4 +1,4 @@
-"""What docstrings say about the parameters of a command and the fields of settings, for the help."""
+"""Help texts from docstrings: of the parameters of a command, and of the fields of settings."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def command_texts(command: Callable[..., object]) -> tuple[list[str], list[str],
 
 
 def field_texts(kind: type[object]) -> dict[str, str]:
-    """Return what a dataclass, and those it is made of, say about each field.
+    """Return the text of each field of a dataclass and its bases.
 
-    They say it in the docstring below a field, or in the section "Parameters" of their own.
+    It is the docstring below a field, or is in the section "Parameters" of the class.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def field_texts(kind: type[object]) -> dict[str, str]:
 
 
 def _entries(section: str, separator: str) -> dict[str, str]:
-    """Return the texts of a section by name: names begin a line, and lines further in belong to them."""
+    """Return the texts of a section by name. A line that begins with names is followed by indented text."""
     texts: dict[str, str] = {}
     names: list[str] = []
     for line in section.splitlines():
@@ -74,7 +74,7 @@ def _entries(section: str, separator: str) -> dict[str, str]:
 def _below_fields(kind: type[object]) -> dict[str, str]:
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    except (OSError, TypeError):  # made without a file
+    except (OSError, TypeError):  # it has no source file
         return {}
     return {
         field.target.id: " ".join(below.value.value.split())

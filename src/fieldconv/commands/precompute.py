@@ -23,7 +23,7 @@ from fieldconv.commands.results import one_line
 from fieldconv.surface.settings import SurfaceSettings
 
 Job = tuple[Path, SurfaceSettings, str, str]  # mesh, how to prepare it, cache, network
-Outcome = tuple[bool, str]  # whether there was anything to do, and what went wrong
+Outcome = tuple[bool, str]  # whether it was not prepared before, and what went wrong
 
 SETTINGS = (
     "surface",
@@ -118,7 +118,7 @@ def shard_of(paths: list[Path], shard: str) -> list[Path]:
 
 
 def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, None]:
-    """Prepare meshes in processes of this machine."""
+    """Prepare meshes in processes on this machine."""
     if not jobs:
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -126,7 +126,7 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
     spawn = get_context("spawn")  # not fork: the parent may hold threads
     pool = ProcessPoolExecutor(workers, spawn, _start_worker, (max(cores // workers, 1),))
     try:
-        with _ignored_ctrl_c():  # processes started here ignore it: the parent handles it
+        with _ignored_ctrl_c():  # child processes inherit this; the parent handles Ctrl-C
             left = {pool.submit(prepare, *job) for job in jobs}
         while left:
             done, left = wait(left, return_when=FIRST_COMPLETED)
@@ -139,14 +139,14 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
     except BaseException:
         for worker in active_children():  # entries are written whole or not at all
             worker.terminate()
-        # An ordinary end, not an abrupt one: else Python complains about semaphores of the pool.
+        # Without this, Python warns about leaked semaphores of the pool.
         pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
 
 
 def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
-    """Prepare meshes on the workers of a Dask scheduler; those of a lost worker are given to others."""
+    """Prepare meshes on the workers of a Dask scheduler, which moves those of a lost worker to others."""
     try:
         from distributed import Client, as_completed
     except ImportError:
@@ -195,7 +195,7 @@ def _end_with_parent() -> None:
 
 
 def prepare(path: Path, settings: SurfaceSettings, cache: str, network: str) -> Outcome:
-    """Prepare one mesh; return whether there was anything to do, and what went wrong."""
+    """Prepare one mesh; return whether it was not prepared before, and what went wrong."""
     fc.networks.network_named(network)  # registers operators of its own
     try:
         store = fc.SurfaceCache(cache)

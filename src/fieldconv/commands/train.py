@@ -1,4 +1,4 @@
-"""`fieldconv train`: its options are the settings of the task and the network named on the line."""
+"""`fieldconv train`: its options are the settings of the task and network that the line names."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ examples:
 
 
 def arguments_for(words: Sequence[str], program: str) -> Arguments:
-    """Return the command's arguments: the settings of the task and network that the line names."""
-    given, rest = _first_look(words)
-    chosen = _task_on(rest, tasks.task_names())
-    helped = not {"-h", "--help"}.isdisjoint(words)
+    """Return the command's arguments, with the settings of the task and network that the line names."""
+    given, rest = _parse_choices(words)
+    chosen = _find_task(rest, tasks.task_names())
+    with_help = not {"-h", "--help"}.isdisjoint(words)
     if chosen is None:
         print(_overview())
-        sys.exit(0 if helped else 2)
+        sys.exit(0 if with_help else 2)
     task = tasks.task_named(chosen)
     network = given["network"] or training.NETWORK
     preset = given["preset"] or "default"
     task.preset(preset)  # raises if there is none
-    presets = task.presets if helped else ()
+    presets = task.presets if with_help else ()
     others = {name: _values(task.name, network, name, given) for name in presets}
     values = others.pop(preset, None)
     names = {
@@ -79,25 +79,25 @@ def arguments_for(words: Sequence[str], program: str) -> Arguments:
     return arguments
 
 
-def _first_look(words: Sequence[str]) -> tuple[dict[str, str | None], list[str]]:
-    """Return the options that decide what others there are and what the help shows, and all other words.
+def _parse_choices(words: Sequence[str]) -> tuple[dict[str, str | None], list[str]]:
+    """Return the options that other options and their help depend on, and all other words.
 
     Examples
     --------
-    >>> given, rest = _first_look(["--preset=paper", "segmentation", "--out", "RUN"])
+    >>> given, rest = _parse_choices(["--preset=paper", "segmentation", "--out", "RUN"])
     >>> given["preset"], given["network"], rest
     ('paper', None, ['segmentation', '--out', 'RUN'])
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in ("--network", "--preset", "--data", "--vertices"):
-        parser.add_argument(option, nargs="?")  # what is wrong with it is said later
+        parser.add_argument(option, nargs="?")  # errors are reported later
     given, rest = parser.parse_known_args(words)
     return vars(given), rest
 
 
 def _values(task: str, network: str, preset: str, given: Mapping[str, str | None]) -> Plain:
     """Return the value of each setting in a preset, for the help."""
-    # The radius depends on the data: on coarse creatures it is larger.
+    # The radius depends on the data: it is larger for coarse creatures.
     data: Plain = {"data": given["data"]}
     if (vertices := given["vertices"] or "").isdecimal() and int(vertices) > 0:
         data["vertices"] = int(vertices)
@@ -155,7 +155,7 @@ def train_command(
     if print_settings:
         print(training.explain(settings))
         return 0
-    assert out is not None  # it is needed otherwise, see `arguments_for`
+    assert out is not None  # `arguments_for` requires it
     training.check_free(out, resume)
     fc.keep_freed_memory()
     model = training.train_from(settings, out, resume=resume)
@@ -173,16 +173,16 @@ def train_command(
     return 0
 
 
-def _task_on(arguments: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return the word that names the task; None if none does.
+def _find_task(arguments: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the word that names the task, None if there is none.
 
     Examples
     --------
-    >>> _task_on(["--out", "matching", "segmentation"], ["matching", "segmentation"])
+    >>> _find_task(["--out", "matching", "segmentation"], ["matching", "segmentation"])
     'segmentation'
     """
     named = [(before, word) for before, word in pairwise(["", *arguments]) if word in names]
-    # A word after an option is most likely its value, a folder that happens to have the name of a task.
+    # A word after an option is probably its value: a folder may have the name of a task.
     named.sort(key=lambda pair: pair[0].startswith("-"))
     first = arguments[:1] if arguments and not arguments[0].startswith("-") else []
     return next((word for _, word in named), next(iter(first), None))

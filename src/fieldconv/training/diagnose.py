@@ -1,4 +1,4 @@
-"""Why a loss is not a number."""
+"""Why a loss is not finite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TrainingError(ValueError):
 
 
 def explain(model: nn.Module, chunk: Chunk, losses: Tensor, step: int, epoch: int) -> TrainingError | None:
-    """Return an error that says where and why a loss of the chunk is not finite; None if all are."""
+    """Return an error that says where and why a loss of the chunk is not finite; None if all are finite."""
     bad = torch.nonzero(~torch.isfinite(losses.detach())).flatten().tolist()
     if not bad:
         return None
@@ -37,15 +37,15 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
             )
     first: list[str] = []
 
-    def look(name: str) -> Callable[[nn.Module, object, object], None]:
+    def watch(name: str) -> Callable[[nn.Module, object, object], None]:
         def hook(module: nn.Module, inputs: object, output: object) -> None:
             if not first and isinstance(output, Tensor) and not _finite(output):
                 first.append(f"{name} ({type(module).__name__})")
 
         return hook
 
-    # A layer is done before what it is part of, which is looked at for layers that are not called one by one.
-    handles = [module.register_forward_hook(look(name)) for name, module in model.named_modules() if name]
+    # Hooks of layers run before those of the modules around them, which catch layers that are not called.
+    handles = [module.register_forward_hook(watch(name)) for name, module in model.named_modules() if name]
     try:
         with torch.no_grad():
             model(chunk.surface)

@@ -1,4 +1,4 @@
-"""What a run looks like: shapes and points written beside its numbers, and the page that shows them."""
+"""The evidence of an evaluation: shapes and points beside its numbers, and the pages that show them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fieldconv.viz import filter_page, report_page
 from fieldconv.viz.arrange import arrange
 from fieldconv.viz.values import known_up, write_shape
 
-POINTS = 1000  # descriptors that are arranged in the plane
+MAX_POINTS = 1000  # descriptors in the picture
 
 
 def report_on(
@@ -39,7 +39,7 @@ def report_on(
 
 
 def write_report(runs: Sequence[str | Path], out: str | Path | None = None) -> Path:
-    """Write the page about runs, one or several."""
+    """Write the page of one run or several."""
     return report_page.write_report([described(run) for run in runs], out)
 
 
@@ -49,7 +49,7 @@ def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
 
 
 def described(folder: str | Path) -> Run:
-    """Return a run; where its folder does not say what its numbers mean, its task does."""
+    """Return a run, described by its task if its folder does not say what its numbers mean."""
     run = read_run(folder)
     try:
         return run.with_description(task_named(run.task).description()) if run.task else run
@@ -60,21 +60,11 @@ def described(folder: str | Path) -> Run:
 def write_evidence(
     out: str | Path, result: Evaluation, model: Network, data: Examples, *, shapes: int = 4
 ) -> None:
-    """Write what an evaluation looks like, beside its numbers: its worst and best shapes, and some points.
-
-    Parameters
-    ----------
-    out : path
-        Run folder, or folder of results.
-    result : Evaluation
-        Numbers of ``model`` on ``data``.
-    shapes : int
-        How many of the worst and best shapes to keep.
-    """
+    """Write the worst and best shapes of an evaluation, ``shapes`` in all, and some points, to its folder."""
     out, task = Path(out), task_named(result.task).with_template(model.template)
     run = Run(evaluation=result)
     chosen = worst_and_best([run.goodness(shape) for shape in run.shapes], shapes)
-    shutil.rmtree(shape_file(out, 0).parent, ignore_errors=True)  # none of an earlier evaluation may stay
+    shutil.rmtree(shape_file(out, 0).parent, ignore_errors=True)  # of an earlier evaluation
     with evaluation_mode(model):
         outputs = NetworkOutputs(model, task)
         for k in chosen:
@@ -83,7 +73,7 @@ def write_evidence(
             write_shape(shape_file(out, k), plain, task.evidence(model, outputs, data, k))
             for partner in partners:
                 partner.save(partner_file(shape_file(out, k)))
-        points = task.picture_points(model, data, POINTS)
+        points = task.picture_points(model, data, MAX_POINTS)
     if points is not None:
         arranged = arrange(*points)
         if arranged is not None:
@@ -110,10 +100,14 @@ def write_filters(
         Mesh to apply the network to.
     most : int
         At most this many input and output channels of each convolution.
+    up : "x", "y" or "z", optional
+        Axis that points up at first; if left out, as it is known of the mesh.
     """
     model = load(run)
-    found = [(_spoken(path), conv) for path, conv in model.named_modules() if isinstance(conv, FieldConv)]
-    if not found:
+    layers = [
+        (_layer_name(path), part) for path, part in model.named_modules() if isinstance(part, FieldConv)
+    ]
+    if not layers:
         raise ValueError(f"{run} holds a {type(model).__name__}, which has no field convolutions to show")
     loaded = Mesh.load(mesh).validate() if mesh is not None else None
     responses = []
@@ -126,7 +120,7 @@ def write_filters(
     return filter_page.write_filters(
         out or Path(run) / "filters.html",
         title=f"Filters of {Path(run).resolve().name}",
-        filters=[(name, conv.images()) for name, conv in found],
+        filters=[(name, conv.images()) for name, conv in layers],
         responses=responses,
         mesh=loaded,
         most=most,
@@ -134,7 +128,7 @@ def write_filters(
     )
 
 
-_SPOKEN = {
+_LAYER_WORDS = {
     "blocks": "block",
     "conv1": "first convolution",
     "conv2": "second convolution",
@@ -144,7 +138,9 @@ _SPOKEN = {
 }
 
 
-def _spoken(path: str) -> str:
-    """A module's path for people: "blocks.0.conv1" is "block 1 first convolution"."""
-    words = [str(int(word) + 1) if word.isdecimal() else _SPOKEN.get(word, word) for word in path.split(".")]
+def _layer_name(path: str) -> str:
+    """Return the path of a module in words: "blocks.0.conv1" is "block 1 first convolution"."""
+    words = (
+        str(int(word) + 1) if word.isdecimal() else _LAYER_WORDS.get(word, word) for word in path.split(".")
+    )
     return " ".join(filter(None, words))

@@ -1,4 +1,4 @@
-"""What is said while a run goes on: a line per epoch, and scalars for TensorBoard."""
+"""Logs of a training: a line per epoch, and scalars for TensorBoard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fieldconv.tasks.base.metric import metric_of
 
 
 def epoch_line(row: Plain, epochs: int, task: Task, seconds_left: float | None) -> str:
-    """Return one line about a finished epoch, for people."""
+    """Return one line about a finished epoch."""
     known = {metric.key: metric for metric in task.metrics}
     parts = [f"epoch {row['epoch']:>{len(str(epochs))}}/{epochs}", f"loss {row['loss']:.4f}"]
     if task.score is not None:
@@ -35,7 +35,7 @@ def epoch_line(row: Plain, epochs: int, task: Task, seconds_left: float | None) 
 class TensorBoard:
     """Scalars for TensorBoard, if it is installed; nothing otherwise.
 
-    TensorBoard's own writer has a thread, which prints a traceback when the disk is full: this one has none.
+    It has no thread, unlike TensorBoard's own writer, whose thread prints a traceback when the disk is full.
     """
 
     def __init__(self, folder: Path | None, *, done: int = 0) -> None:
@@ -54,7 +54,7 @@ class TensorBoard:
         self._file = open(folder / name, "ab")  # noqa: SIM115
         self._records = RecordWriter(self._file)
         self._write(file_version="brain.Event:2")
-        # What an earlier part of this run wrote of the steps from here on does not count.
+        # Readers drop what was written of later steps before the run was stopped.
         self._write(step=done, session_log=SessionLog(status=SessionLog.START))
 
     def add(self, values: Plain, step: int) -> None:
@@ -64,24 +64,24 @@ class TensorBoard:
             self._write(step=step, summary=self._summary(value=named))
 
     def flush(self) -> None:
-        """Let readers see what was written."""
+        """Write buffered values to the file."""
         if self._file is not None:
-            self._tried(self._file.flush)
+            self._try(self._file.flush)
 
     def close(self) -> None:
-        """Write the rest."""
+        """Write buffered values and close the file."""
         if self._file is not None:
-            self._tried(self._file.close)
+            self._try(self._file.close)
             self._file = None
 
     def _write(self, **content: Any) -> None:
         event = self._event(wall_time=time.time(), **content).SerializeToString()
-        self._tried(lambda: self._records.write(event))
+        self._try(lambda: self._records.write(event))
 
-    def _tried(self, step: Callable[[], object]) -> None:
+    def _try(self, step: Callable[[], object]) -> None:
         try:
             step()
-        except OSError:  # a full disk: the table of metrics says so
+        except OSError:  # a full disk, which the log reports
             file, self._file = self._file, None
             with suppress(OSError):
                 file.close()

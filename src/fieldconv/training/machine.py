@@ -15,9 +15,9 @@ from fieldconv.training.settings import Machine
 
 
 def make_fabric(machine: Machine) -> Fabric:
-    """Return Lightning Fabric for the machine; other processes, if any, are started.
+    """Return Lightning Fabric for the machine, after it has started the other processes, if any.
 
-    Several processes are told apart by environment variables, which Fabric sets and which stay.
+    Fabric sets environment variables for several processes, and leaves them set.
     """
     accelerator = machine.accelerator
     mps = torch.backends.mps.is_available()
@@ -37,7 +37,7 @@ def make_fabric(machine: Machine) -> Fabric:
             strategy=machine.strategy,
             precision=machine.precision,
         )
-    except Exception as error:  # of many kinds, all of which mean the same here
+    except Exception as error:  # of many types
         raise ValueError(
             f"accelerator {accelerator}, devices {machine.devices}, strategy {machine.strategy}, precision "
             f"{machine.precision} do not work here: {' '.join(str(error).split())}"
@@ -68,7 +68,7 @@ def _leave_processes() -> None:
 
 @contextmanager
 def threads_of(machine: Machine) -> Iterator[None]:
-    """Let torch use as many threads as the machine says inside the block; afterwards as many as before."""
+    """Set the number of torch's threads inside the block, and restore it afterwards."""
     before = torch.get_num_threads()
     if machine.threads:
         torch.set_num_threads(machine.threads)
@@ -80,6 +80,6 @@ def threads_of(machine: Machine) -> Iterator[None]:
 
 @contextmanager
 def own_randomness() -> Iterator[None]:
-    """Let torch be seeded inside the block; afterwards its random numbers go on as if it had not been."""
+    """Restore torch's random state after the block, which may seed it."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield

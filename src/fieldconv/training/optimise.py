@@ -14,7 +14,7 @@ from fieldconv.tasks.base import TrainingConfig
 
 
 def make_optimiser(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Return Adam or AdamW over all weights, in one fused loop where the device has one."""
+    """Return Adam or AdamW over all weights, fused where the device supports it."""
     kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     fused = all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)
@@ -22,7 +22,7 @@ def make_optimiser(model: nn.Module, config: TrainingConfig) -> torch.optim.Opti
 
 
 def learning_rate(config: TrainingConfig, step: int, steps: int) -> float:
-    """Return the learning rate of one step, counted from 0; it needs no memory of the steps before.
+    """Return the learning rate of one step, counted from 0.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def learning_rate(config: TrainingConfig, step: int, steps: int) -> float:
 
 
 class MovingAverage:
-    """Exponential moving average of the weights, which forgets its first values faster.
+    """Exponential moving average of the weights, with a smaller decay in the first steps.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A network as evaluation and prediction want it: no gradients, outputs on the CPU in single precision."""
+"""Outputs of a network for evaluation and prediction: no gradients, on the CPU, in single precision."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class NetworkOutputs:
     ----------
     model : Network
     task : Task
-        Says how outputs for several orientations become one.
+        Combines the outputs of several orientations.
     rotations : int
-        Orientations; only networks whose inputs turn with the shape differ between them.
+        Number of orientations; they matter if the inputs turn with the shape.
     """
 
     def __init__(self, model: Network, task: Task, rotations: int = 1) -> None:
@@ -36,9 +36,9 @@ class NetworkOutputs:
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, NDArray[np.float32] | None]:
         """Return the outputs, and the mean descriptors if the network has any."""
-        found = [self.model.with_descriptors(turned) for turned in self._turned(surface)]
-        outputs = self.task.combine([self._tempered(one) for one, _ in found])
-        described = [one.float().cpu().numpy() for _, one in found if one is not None]
+        pairs = [self.model.with_descriptors(turned) for turned in self._turned(surface)]
+        outputs = self.task.combine([self._tempered(one) for one, _ in pairs])
+        described = [one.float().cpu().numpy() for _, one in pairs if one is not None]
         return outputs, np.mean(described, 0) if described else None
 
     def _tempered(self, outputs: Tensor) -> Tensor:

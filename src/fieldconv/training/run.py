@@ -1,12 +1,12 @@
-"""Training, from a network and a dataset, or from the settings of a run.
+"""Training of a network on a dataset, or from the settings of a run.
 
-A run is a checkpoint folder (see `checkpoint`) with
+A run is a checkpoint folder (see `fieldconv.models`) with
 
 - ``run.yaml``: all settings, fit for ``--config``;
 - ``metrics.csv``, ``tensorboard/``: the course of training;
 - ``state.safetensors``: what ``--resume`` goes on from;
 - ``evaluation/metrics.json``, ``evaluation/*.csv``: results on the test part;
-- ``report.html``: all of it to look at.
+- ``report.html``: all of it on a page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything a run was started with, as plain data, from the command line or a file."""
+"""Settings of a run: put together from a preset, a file and options; read and written."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from fieldconv.training.checkpoint import load
 
 FILE = "run.yaml"
 NETWORK = "fcnet"
-"""The network that is trained if none is named."""
+"""The default network."""
 Recipe = Literal["common", "own"]
-"""How a network is trained: as the preset says, or as the paper that introduced it did."""
+"""Training settings of the preset, or of the paper that introduced a network."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Several networks on one set of data, on the same footing: plan, cost, runs, significance, report."""
+"""Comparison of networks on the same data: plan, cost, runs, significance, report."""
 
 from fieldconv.training.comparison.compare_networks import Comparison, compare
 

@@ -1,4 +1,4 @@
-"""`compare`: trains and measures several networks on the same data, and reports on them together."""
+"""Training and measuring of several networks on the same data, with one report."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ COSTS, PAGE = "costs", "report.html"
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found.
+    """Result of a comparison.
 
     Attributes
     ----------
     networks : list of Compared
-        Each network's runs and costs, the best first.
+        Runs and costs of each network, the best first.
     differences : list of Difference
         Difference between every two networks, with the p-value of a paired test.
     page : path
         The report.
     failed : dict of str to str
-        Folders of runs that could not be finished, and why.
+        Folders of runs that failed, and why.
     """
 
     networks: list[Compared]
@@ -192,7 +192,7 @@ def _run_all(
                     each_epoch=partial(_show_epoch, progress, before, epoch_seconds[run.network_name]),
                 )
                 result = evaluate(model, _opened(run, "test", model), out=folder)
-            except TrainingError as error:  # the others may do better
+            except TrainingError as error:  # the other runs go on
                 failed[folder.name] = str(error)
                 progress.say(f"{folder.name} failed: {error}")
             else:

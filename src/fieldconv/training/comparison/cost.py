@@ -1,4 +1,4 @@
-"""What a network costs on given data: preparation, time and memory of a step, measured in a fresh process.
+"""Cost of a network on given data: preparation, time and memory of a step, measured in a fresh process.
 
 Memory that earlier runs left behind would hide what a step needs.
 """
@@ -34,7 +34,7 @@ MESHES = 3  # of which the preparation is timed
 
 @dataclass(frozen=True)
 class Cost:
-    """What a network costs.
+    """Cost of a network.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which runs a comparison consists of, and with which settings."""
+"""The runs of a comparison, and their settings."""
 
 from __future__ import annotations
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from math import radians, sin, tan
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Floats
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz.panels import Panel
-
-Floats = NDArray[np.float64]
 
 FOCAL = 1 / tan(radians(15))
 EYE = 1.03 / sin(radians(15))  # from there the unit ball just fits
@@ -40,10 +38,7 @@ class Camera:
     def home(cls, panel: Panel, *, up: str | None = None) -> Camera:
         """Return the camera in front and slightly above, or straight above the focus if there is one.
 
-        Parameters
-        ----------
-        up : "x", "y" or "z", optional
-            Axis that points up; guessed if left out (`guess_up`).
+        The axis ``up`` ("x", "y" or "z") points up; it is guessed if left out (`guess_up`).
         """
         up = up or guess_up(panel.mesh)
         if up not in AXES:
@@ -66,12 +61,7 @@ class Camera:
         return cls(np.stack([right, np.cross(backward, right), backward]), zoom, fit=panel.focus is None)
 
     def project(self, points: Floats, width: int, height: int) -> tuple[Floats, Floats]:
-        """Return (n, 2) positions in pixels from the upper left, and (n,) distances from the eye.
-
-        Parameters
-        ----------
-        points : (n, 3) points of the unit ball
-        """
+        """Return (n, 2) positions in pixels of points of the unit ball, and (n,) distances from the eye."""
         seen = points @ self.turn.T
         distance = EYE - seen[:, 2]
         shorter = min(width, height)

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float64]
+from fieldconv._arrays import Bytes, Floats
 
 PLAIN: tuple[int, int, int] = (200, 207, 217)  # surface without a value
 RAMPS = ("viridis", "cividis", "magma", "error", "diverging", "angle")

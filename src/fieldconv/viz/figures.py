@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Floats
 from fieldconv.runs.run import epochs_of
 from fieldconv.tasks.base.metric import Metric, metric_of
 from fieldconv.viz.colours import categorical
@@ -28,8 +29,6 @@ from fieldconv.viz.plot import (
     new_figure,
     plain_text,
 )
-
-Floats = NDArray[np.float64]
 
 CurvesByName = Mapping[str, tuple[ArrayLike, ...]]
 
@@ -92,7 +91,7 @@ def lines(
         if percent_x:
             _percent_ticks(axes.xaxis)
         if whole:
-            axes.xaxis.set_major_locator(_whole_ticks())
+            _whole_ticks(axes.xaxis)
         if len(curves) > MAX_LEGEND_INSIDE:
             figure.legend(loc="outside right upper")
         elif len(curves) > 1 or diagonal:
@@ -120,7 +119,7 @@ def training_curves(history: Mapping[str, ArrayLike], known: Mapping[str, Metric
         for axis, (kind, names) in zip(axes, kinds.items(), strict=True):
             _draw_curves(axis, {metric_of(name, known).label: (epoch, columns[name]) for name in names})
             axis.set(xlabel="epoch", ylabel=kind)
-            axis.xaxis.set_major_locator(_whole_ticks())
+            _whole_ticks(axis.xaxis)
             if names:
                 axis.legend(loc="best")
             if kind == "share":
@@ -188,19 +187,12 @@ def confusion_matrix(counts: ArrayLike, true: Sequence[str], predicted: Sequence
         axes.tick_params(which="both", length=0)
         for spine in axes.spines.values():
             spine.set(visible=True, linewidth=0.4)
-        spots = [
-            Spot(
-                axes,
-                f"true {true[i]}\npredicted {predicted[j]}: {100 * share[i, j]:.1f} %",
-                [(j - 0.5, j + 0.5, i - 0.5, i + 0.5)],
-            )
-            for i, j in np.argwhere(share > 0).tolist()
-        ]
-        right = [
-            f"{name} {100 * share[k, predicted.index(name)]:.0f} %"
-            for k, name in enumerate(true)
-            if name in predicted
-        ]
+        spots = []
+        for i, j in np.argwhere(share > 0).tolist():
+            tip = f"true {true[i]}\npredicted {predicted[j]}: {100 * share[i, j]:.1f} %"
+            spots.append(Spot(axes, tip, [(j - 0.5, j + 0.5, i - 0.5, i + 0.5)]))
+        at = {name: column for column, name in enumerate(predicted)}
+        right = [f"{name} {100 * share[k, at[name]]:.0f} %" for k, name in enumerate(true) if name in at]
         label = f"confusion matrix of {len(true)} classes; answered right: {', '.join(right)}"
         return Plot(figure, label, spots=spots)
 
@@ -384,8 +376,8 @@ def _ends(name: str, values: ArrayLike, percent: bool) -> str:
     return f"{name} from {_value(known[0], percent)} to {_value(known[-1], percent)}" if len(known) else ""
 
 
-def _whole_ticks() -> MaxNLocator:
-    return MaxNLocator(8, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
+def _whole_ticks(axis: Axis) -> None:
+    axis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
 
 
 def _percent_ticks(axis: Axis) -> None:

@@ -7,11 +7,11 @@ import io
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.image import imsave
 
+from fieldconv._arrays import Array, Bytes
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import page
 from fieldconv.viz import panels as pan
@@ -40,8 +40,8 @@ def write_filters(
     out: str | Path,
     *,
     title: str,
-    filters: Sequence[tuple[str, NDArray[Any]]],
-    responses: Sequence[tuple[str, NDArray[Any]]] = (),
+    filters: Sequence[tuple[str, Array]],
+    responses: Sequence[tuple[str, Array]] = (),
     mesh: Mesh | None = None,
     most: int = 16,
     up: str | None = None,
@@ -82,16 +82,10 @@ def write_filters(
     return page.write(out, page.page(title, "\n".join(parts), viewer=bool(responses)))
 
 
-def response_panels(
-    mesh: Mesh, responses: Sequence[tuple[str, NDArray[Any]]], *, channels: int = 6
-) -> list[Panel]:
+def response_panels(mesh: Mesh, responses: Sequence[tuple[str, Array]], *, channels: int = 6) -> list[Panel]:
     """Return one panel per block: the magnitudes of its strongest channels at the vertices, with arrows.
 
-    Parameters
-    ----------
-    responses : sequence of (str, (V, C) complex)
-    channels : int
-        At most this many, and at most eight.
+    Responses are names and (V, C) complex outputs; at most so many ``channels`` are shown, and at most eight.
     """
     panels = []
     for name, values in responses:
@@ -114,7 +108,7 @@ def response_panels(
     return panels
 
 
-def _filter_sheet(name: str, images: NDArray[Any], most: int) -> str:
+def _filter_sheet(name: str, images: Array, most: int) -> str:
     outputs, inputs = images.shape[:2]
     strength = np.sqrt(np.nanmean(np.abs(images) ** 2, axis=(2, 3)))
     rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
@@ -131,14 +125,10 @@ def _filter_sheet(name: str, images: NDArray[Any], most: int) -> str:
     return page.section(_capital(name), picture, f"{caption}; strongest colours at |f| = {largest:.2g}.")
 
 
-def filter_sheet(images: NDArray[Any], largest: float) -> NDArray[np.uint8]:
+def filter_sheet(images: Array, largest: float) -> Bytes:
     """Return a (rows, columns, 4) sheet of filter pictures: outputs downward, inputs rightward.
 
-    Parameters
-    ----------
-    images : (out, in, S, S) complex, NaN outside the disc
-    largest : float
-        Magnitude of the strongest colours.
+    Pictures are (out, in, S, S) complex, NaN outside the disc; ``largest`` gets the strongest colours.
     """
     outs, ins, size, _ = images.shape
     known = ~np.isnan(images)
@@ -146,13 +136,13 @@ def filter_sheet(images: NDArray[Any], largest: float) -> NDArray[np.uint8]:
     tiles = np.concatenate([colours, np.where(known, np.uint8(255), np.uint8(0))[..., None]], axis=-1)
     pad = max(1, size // 12)
     tiles = np.pad(tiles, ((0, 0), (0, 0), (pad, pad), (pad, pad), (0, 0)))
-    sheet: NDArray[np.uint8] = tiles.transpose(0, 2, 1, 3, 4)
+    sheet: Bytes = tiles.transpose(0, 2, 1, 3, 4)
     return sheet.reshape(outs * (size + 2 * pad), ins * (size + 2 * pad), 4)
 
 
-def _legend(size: int = 160) -> str:
-    """A disc of all phases and magnitudes, and what they mean."""
-    y, x = np.mgrid[1 : -1 : size * 1j, -1 : 1 : size * 1j]
+def _legend() -> str:
+    """Return a disc of all phases and magnitudes, and what they mean."""
+    y, x = np.mgrid[1:-1:160j, -1:1:160j]
     disc = np.where(np.hypot(x, y) <= 1, x + 1j * y, np.nan)[None, None]
     alt = "phases 0, π/2, π and −π/2 to the right, up, left and down"
     picture = f'<img alt="{alt}" src="{_png(filter_sheet(disc, 1.0))}">'
@@ -164,9 +154,7 @@ def _capital(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _png(sheet: NDArray[np.uint8]) -> str:
-    from matplotlib.image import imsave
-
+def _png(sheet: Bytes) -> str:
     buffer = io.BytesIO()
     imsave(buffer, sheet, format="png")
     return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Array
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.resample.coarsen import coarsen
@@ -121,13 +121,13 @@ def show_values(
 
 
 def show_samples(
-    positions: NDArray[Any],
-    normals: NDArray[Any],
-    frames: NDArray[Any],
+    positions: Array,
+    normals: Array,
+    frames: Array,
     *,
     scalar: Mapping[str, ArrayLike],
     field: ArrayLike | None = None,
-    disc: NDArray[Any] | None = None,
+    disc: Array | None = None,
     radius: float = 0.0,
     note: str = "",
     up: str | None = None,
@@ -140,13 +140,10 @@ def show_samples(
     positions, normals, frames : (n, 3) floats
         Frames are the directions θ = 0.
     scalar : mapping of str to (n,) floats
-        Numbers at the samples, by what they are.
     field : (n,) complex, optional
         Tangent vectors in the frames.
     disc : (n,) complex, optional
-        Logarithms of the samples seen from one of them, NaN outside its disc.
-    radius : float
-        Radius of the disc.
+        Logarithms of the samples seen from one of them, NaN outside its disc of that radius.
     """
     mesh = triangulate(np.asarray(positions, np.float64), np.asarray(normals, np.float64))
     mesh = Mesh(mesh.vertices, mesh.faces, "surface")
@@ -189,13 +186,13 @@ def evaluation_table(found: Evaluation) -> str:
     run = Run(evaluation=found)
     rows = {}
     for key, value in found.metrics.items():
-        told = metric_context(run, key)
-        rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({told})" if told else "")
-    known = " ".join((found.measured_on(), *remarks(run)))
-    return table(rows, caption=f"{found.task.capitalize()}: {known[:1].lower()}{known[1:]}")
+        context = metric_context(run, key)
+        rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({context})" if context else "")
+    notes = " ".join((found.measured_on(), *remarks(run)))
+    return table(rows, caption=f"{found.task.capitalize()}: {notes[:1].lower()}{notes[1:]}")
 
 
-def table(rows: Mapping[str, Any], caption: str = "") -> str:
+def table(rows: Mapping[str, object], caption: str = "") -> str:
     """Return a small table of names and values.
 
     Examples
@@ -203,13 +200,12 @@ def table(rows: Mapping[str, Any], caption: str = "") -> str:
     >>> table({"a & b": 1})
     '<table><tr><th style="text-align:left">a &amp; b</th><td>1</td></tr></table>'
     """
+    texts = {
+        str(name): f"{value:,}" if isinstance(value, int) else str(value) for name, value in rows.items()
+    }
     cells = "".join(
-        f'<tr><th style="text-align:left">{escape(str(name))}</th><td>{escape(_text(value))}</td></tr>'
-        for name, value in rows.items()
+        f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(text)}</td></tr>'
+        for name, text in texts.items()
     )
     above = f"<p>{escape(caption)}</p>" if caption else ""
     return f"{above}<table>{cells}</table>"
-
-
-def _text(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)

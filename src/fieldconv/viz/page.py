@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Array
 from fieldconv._io import atomic_path
+
+Json = dict[str, Any]
 
 # The browser itself then refuses every load from outside the page.
 _POLICY = (
@@ -29,14 +31,12 @@ def page(title: str, body: str, *, viewer: bool = True, fill: bool = False) -> s
 
     Parameters
     ----------
-    title : str
-        Plain text.
-    body : str
-        HTML; whoever makes it has escaped what comes from files.
+    title, body : str
+        Plain text, and HTML in which texts from files are escaped.
     viewer : bool
         Whether there are shapes in the body.
     fill : bool
-        Whether the views shall fill the window.
+        Whether the views fill the window.
     """
     scripts = [_asset("page.js"), _asset("tips.js"), *([_asset("viewer.js")] if viewer else [])]
     return "\n".join(
@@ -55,16 +55,19 @@ def page(title: str, body: str, *, viewer: bool = True, fill: bool = False) -> s
     )
 
 
-def heading(title: str, caption: str = "") -> str:
-    """Return the HTML of a title and what is to be seen below it."""
-    below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
-    return f"<h1>{escape(title)}</h1>{below}"
+def caption(text: str) -> str:
+    """Return the HTML of a text below a title or a plot; empty if the text is."""
+    return f'<p class="caption">{escape(text)}</p>' if text else ""
 
 
-def section(title: str, inside: str, caption: str = "") -> str:
+def heading(title: str, text: str = "") -> str:
+    """Return the HTML of the title of a page, and a text below it."""
+    return f"<h1>{escape(title)}</h1>{caption(text)}"
+
+
+def section(title: str, inside: str, text: str = "") -> str:
     """Return the HTML of a titled part of a page; ``inside`` is HTML, the others are plain text."""
-    below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
-    return f'<section class="part"><h2>{escape(title)}</h2>{below}{inside}</section>'
+    return f'<section class="part"><h2>{escape(title)}</h2>{caption(text)}{inside}</section>'
 
 
 def note(text: str) -> str:
@@ -92,7 +95,7 @@ def table(
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def data_block(identifier: str, data: Any) -> str:
+def data_block(identifier: str, data: Json) -> str:
     """Return HTML that holds JSON for a script to find; no text in it can end the block."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
@@ -100,17 +103,11 @@ def data_block(identifier: str, data: Any) -> str:
     return f'<script type="application/json" id="{escape(identifier)}">{text}</script>'
 
 
-def pack(values: NDArray[Any], kind: str) -> dict[str, Any]:
-    """Return an array as JSON, small: ``unpack`` in viewer.js is its inverse.
+def pack(values: Array, kind: str) -> Json:
+    """Return a (n,) or (n, k) array as JSON, small: ``unpack`` in viewer.js is its inverse.
 
     Whole numbers become differences down the columns (neighbours are alike); the bytes are then grouped
-    by significance, which deflate squeezes far better.
-
-    Parameters
-    ----------
-    values : (n,) or (n, k) array
-    kind : "u1", "u2", "u4", "i4" or "f4"
-        Type of number the page reads.
+    by significance, which deflate squeezes far better. The page reads numbers of the given kind.
     """
     array = np.ascontiguousarray(values).astype(f"<{kind}")
     delta = kind != "f4"

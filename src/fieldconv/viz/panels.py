@@ -7,32 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Bytes, Floats, Ints
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs, tangent_frames
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import colours as col
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
 
 MAX_ARROWS = 500
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Arrows:
-    """Vectors at vertices.
-
-    Parameters
-    ----------
-    vertices : (K,) int64
-        Where they start.
-    vectors : (K, 3) float64
-        In the units of the mesh.
-    shown : bool
-        Whether the page shows them at once or on demand.
-    """
+    """Vectors (K, 3) at (K,) vertices, in the units of the mesh; shown at once, or on demand."""
 
     vertices: Ints
     vectors: Floats
@@ -41,17 +28,7 @@ class Arrows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Labels:
-    """A class per vertex.
-
-    Parameters
-    ----------
-    name : str
-        What the classes are, e.g. "Prediction".
-    values : (V,) int64
-        Class of each vertex; negative means none.
-    names : list of str
-        Name of each class; as many as the largest value needs.
-    """
+    """A (V,) class per vertex, negative for none, and the name of each class, as many as they need."""
 
     name: str
     values: Ints
@@ -65,14 +42,10 @@ class Labels:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scalar:
-    """A number per vertex, shown through a colour ramp with a colour bar.
+    """A (V,) number per vertex, NaN for none, shown through a colour ramp with a colour bar.
 
     Parameters
     ----------
-    name : str
-        What the numbers are, e.g. "Geodesic error".
-    values : (V,) float64
-        NaN means no value.
     limits : (float, float)
         Numbers at the ends of the ramp.
     ramp : (K, 3) uint8
@@ -96,11 +69,10 @@ class Scalar:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Colours:
-    """A colour per vertex, e.g. carried over from a source mesh.
+    """A (V, 3) colour per vertex, e.g. carried over from a source mesh.
 
     Parameters
     ----------
-    values : (V, 3) uint8
     match : (V,) int64, optional
         Vertex of the first panel's mesh that each vertex corresponds to; negative means none.
     """
@@ -114,12 +86,7 @@ class Colours:
 class Polar:
     """Polar coordinates around a vertex: hue is the angle, rings mark the distance.
 
-    Parameters
-    ----------
-    values : (V, 2) float64
-        Position in the tangent plane of the centre, NaN outside the disc.
-    radius : float
-        Radius of the disc.
+    Values are (V, 2) positions in the tangent plane of the centre, NaN outside the disc of that radius.
     """
 
     name: str
@@ -317,18 +284,8 @@ def spread(points: Floats, most: int) -> Ints:
 def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
     """Return panels of the geodesic disc of a vertex: polar coordinates, and vectors transported over it.
 
-    Parameters
-    ----------
-    vertex : int
-        Centre.
-    radius : float
-        In the units of the mesh.
-
-    Returns
-    -------
-    list of Panel
-        The logarithm (hue = angle, rings = distance), with the directions along which each point sees the
-        centre's zero direction, parallel-transported to it.
+    The radius is in the units of the mesh. The first panel shows the logarithm (hue = angle, rings =
+    distance), the second the centre's zero direction, parallel-transported to the points of the disc.
     """
     count = len(mesh.vertices)
     if not 0 <= vertex < count:

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Bytes, Floats, Ints
 from fieldconv._compiled import kernel
 from fieldconv._io import atomic_path
 from fieldconv.viz import colours as col
 from fieldconv.viz.camera import EYE, Camera, frame
 from fieldconv.viz.panels import Arrows, Colouring, Colours, Labels, Panel, Polar, Scalar
 from fieldconv.viz.plot import plain_text
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
 
 _SMOOTH = 2  # samples per pixel and axis
 
@@ -184,10 +180,7 @@ def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: fl
 def polar_colours(x: Floats, y: Floats, line: float) -> Floats:
     """Return (…, 3) colours in [0, 1] of points of the unit disc: hue by angle, rings by distance.
 
-    Parameters
-    ----------
-    line : float
-        Half the width of the dark line at angle zero.
+    A dark line, of half the width ``line``, marks angle zero.
     """
     angle = np.mod(np.arctan2(y, x) / (2 * np.pi), 1)
     ring = 2.5 * np.hypot(x, y)

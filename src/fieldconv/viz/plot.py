@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Bytes
 from fieldconv._io import atomic_path
 
 COLUMN, PAGE = 3.3, 6.9  # inches: a column and a page of a paper
@@ -205,7 +205,7 @@ def plain_text(text: str) -> str:
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 
-def css(colour: NDArray[np.uint8]) -> str:
+def css(colour: Bytes) -> str:
     """Return a colour as CSS and matplotlib write it.
 
     Examples

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fieldconv._arrays import Array
 from fieldconv._duration import duration
 from fieldconv.runs.files import read_run
 from fieldconv.runs.groups import Difference, RunGroup, group_by_seed
@@ -213,7 +214,7 @@ def _published(run: Run) -> str:
     benchmark = run.benchmark
     if benchmark is None:
         return ""
-    caption = f'<p class="caption">{escape(benchmark.name)}: {escape(benchmark.source)}.</p>'
+    caption = page.caption(f"{benchmark.name}: {benchmark.source}.")
     if not benchmark.results:
         return caption
     own = run.metrics.get(benchmark.metric)
@@ -413,7 +414,7 @@ def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves,
     return plots
 
 
-def _with_band(rows: np.ndarray) -> tuple[ArrayLike, ...]:
+def _with_band(rows: Array) -> tuple[ArrayLike, ...]:
     """Return x, y and, if there is any, the spread of a (k, 3) curve."""
     at, height, spread = rows.T
     return (at, height, spread) if spread.any() else (at, height)

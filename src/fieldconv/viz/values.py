@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Bytes
 from fieldconv._io import atomic_path
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.shapefile import load_shape
@@ -147,7 +147,7 @@ def share_descriptor_colours(shown: Sequence[Shown]) -> list[Shown]:
     return [replace(one, values=[coloured(own) for own in one.values]) for one in shown]
 
 
-def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> NDArray[np.uint8]:
+def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> Bytes:
     """Return (V, 3) colours of the values, grey where there is none.
 
     Examples
@@ -205,7 +205,7 @@ def write_shape(
     path = Path(path)
     if path.suffix.lower() != ".ply":
         raise ValueError(f"{path}: values at vertices are kept in PLY files; give a name that ends in .ply")
-    columns: dict[str, np.ndarray] = {}
+    columns: dict[str, Array] = {}
     for own in values:
         if len(own.values) != len(mesh.vertices):
             raise ValueError(
@@ -302,16 +302,16 @@ def values_of(mesh: Mesh) -> list[VertexValues]:
     return result
 
 
-def labels_or_numbers(values: np.ndarray) -> Kind:
+def labels_or_numbers(values: Array) -> Kind:
     """Return the kind of numbers at vertices: labels if they are whole and few enough."""
     return "labels" if _are_whole(values) and int(values.max(initial=0)) < MAX_CLASSES else "scalar"
 
 
-def _are_whole(values: np.ndarray) -> bool:
+def _are_whole(values: Array) -> bool:
     return np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
 
 
-def _by_name(key: str, values: np.ndarray) -> VertexValues:
+def _by_name(key: str, values: Array) -> VertexValues:
     """Return what a property without description is, by its name and the kind of its numbers."""
     name, kind, limits = key.replace("_", " "), labels_or_numbers(values), None
     name = name[:1].upper() + name[1:]
@@ -326,7 +326,7 @@ def _by_name(key: str, values: np.ndarray) -> VertexValues:
     return VertexValues(name=name, kind=kind, values=values, key=key, limits=limits)
 
 
-def _columns(values: VertexValues) -> dict[str, np.ndarray]:
+def _columns(values: VertexValues) -> dict[str, Array]:
     """Return the columns in which values are kept in a PLY file."""
     array = values.values
     if np.iscomplexobj(array):
@@ -340,7 +340,7 @@ def _columns(values: VertexValues) -> dict[str, np.ndarray]:
     return {f"{values.key}_{part}": column for part, column in parts}
 
 
-def _pop_values(kind: str, key: str, data: dict[str, np.ndarray]) -> np.ndarray:
+def _pop_values(kind: str, key: str, data: dict[str, Array]) -> Array:
     """Return the values of a key, and take their columns out of the data."""
     if kind == "colours":
         return np.stack([data.pop(f"{key}_{part}") for part in _CHANNELS], axis=1).astype(np.uint8)
@@ -348,7 +348,7 @@ def _pop_values(kind: str, key: str, data: dict[str, np.ndarray]) -> np.ndarray:
         names = takewhile(data.__contains__, (f"{key}_{place}" for place in count()))
         return np.stack([data.pop(name) for name in list(names)], axis=1)
     if kind == "field" and key not in data and f"{key}_re" in data:
-        complex_values: np.ndarray = data.pop(f"{key}_re") + 1j * data.pop(f"{key}_im")
+        complex_values: Array = data.pop(f"{key}_re") + 1j * data.pop(f"{key}_im")
         return complex_values
     if kind == "field" and key not in data:
         return np.stack([data.pop(f"{key}_{part}") for part in _SPACE], axis=1)

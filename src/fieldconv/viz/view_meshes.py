@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fieldconv._arrays import Array, Floats, Ints
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.tasks.base.vertex_values import VertexValues
@@ -137,14 +137,8 @@ def _panels(
 ) -> list[Panel]:
     """Return one panel per mesh; before them the template.
 
-    Parameters
-    ----------
-    first : sequence of Shown
-        What the caller gives for each mesh.
-    in_options : sequence of sequences of VertexValues
-        Values of each mesh in files of their own; places are vertices of the first mesh.
-    in_files : sequence of Shown
-        What the file of each mesh holds.
+    Of each mesh come first the values that the caller gives, then those in files of their own, whose places
+    are vertices of the first mesh, and then those in the file of the mesh.
     """
     # The hues of these fields are shared by all meshes.
     sizes = [pan.magnitude(own.values) for values in in_options for own in values if own.kind == "field"]
@@ -193,25 +187,22 @@ def _read_values(option: str, path: Path | None, count: int) -> VertexValues:
         case "field":
             return VertexValues(name="Field", kind="field", values=read_field(path, count))
         case "map":
-            match = _whole(_read(path, count), path)
-            return VertexValues(name="Correspondence", kind="places", values=match)
+            return VertexValues(name="Correspondence", kind="places", values=_read_integers(path, count))
         case "labels":
-            classes, names = _read_classes(path, count)
-            kind = labels_or_numbers(classes)
-            return VertexValues(name="Label", kind=kind, values=classes, class_names=tuple(names))
-    values = _column(_read(path, count), path)
+            labels, names = _read_labels(path, count)
+            kind = labels_or_numbers(labels)
+            return VertexValues(name="Label", kind=kind, values=labels, class_names=tuple(names))
+    values = _read_column(path, count)
     if option == "error":
         return VertexValues(name="Error", kind="error", values=values)
     return VertexValues(name=path.stem.replace("_", " ").capitalize(), kind="scalar", values=values)
 
 
-def read_field(path: Path, count: int) -> np.ndarray:
+def read_field(path: Path, count: int) -> Array:
     """Return (V,) complex or (V, 3) real vectors of a file."""
     values = _read(path, count)
     if values.ndim == 2 and values.shape[1] == 2:
         values = values[:, 0] + 1j * values[:, 1]
-    if np.iscomplexobj(values) and values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
     if values.shape != (count, 3) and not (values.ndim == 1 and np.iscomplexobj(values)):
         raise ValueError(
             f"{path}: a field of shape {values.shape}; give one complex, two or three real numbers per vertex"
@@ -219,7 +210,7 @@ def read_field(path: Path, count: int) -> np.ndarray:
     return values
 
 
-def _read_classes(path: Path, count: int) -> tuple[NDArray[np.int64], list[str]]:
+def _read_labels(path: Path, count: int) -> tuple[Ints, list[str]]:
     """Return classes and their names, which are empty where the file has numbers."""
     if path.suffix != ".npy" and path.is_file():
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -228,16 +219,16 @@ def _read_classes(path: Path, count: int) -> tuple[NDArray[np.int64], list[str]]
             names = sorted({word for word in words if word != "-1"})
             number = {"-1": -1} | {name: k for k, name in enumerate(names)}
             return np.array([number[word] for word in words], dtype=np.int64), names
-    return _whole(_read(path, count), path), []
+    return _read_integers(path, count), []
 
 
-def _read(path: Path, count: int) -> np.ndarray:
-    """Return values of a file, one row per vertex."""
+def _read(path: Path, count: int) -> Array:
+    """Return values of a file, one number or row per vertex."""
     if not path.exists():
         raise ValueError(f"{path}: no such file")
     if path.suffix == ".npy":
         try:
-            values: np.ndarray = np.load(path, allow_pickle=False)
+            values: Array = np.load(path, allow_pickle=False)
         except ValueError as problem:
             raise ValueError(
                 f"{path}: not an array of numbers ({problem}); write it with numpy.save"
@@ -247,10 +238,10 @@ def _read(path: Path, count: int) -> np.ndarray:
     if values.ndim == 0 or len(values) != count:
         have = 1 if values.ndim == 0 else len(values)
         raise ValueError(f"{path}: {have:,} rows for a mesh with {count:,} vertices; give one row per vertex")
-    return values
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _read_text(path: Path) -> NDArray[np.float64]:
+def _read_text(path: Path) -> Floats:
     rows: list[list[float]] = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         words = line.split("#")[0].replace(",", " ").split()
@@ -266,14 +257,12 @@ def _read_text(path: Path) -> NDArray[np.float64]:
             )
         if row:
             rows.append(row)
-    values = np.array(rows)
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    return np.array(rows)
 
 
-def _column(values: np.ndarray, path: Path) -> np.ndarray:
+def _read_column(path: Path, count: int) -> Array:
     """Return one real number per vertex."""
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
+    values = _read(path, count)
     if values.ndim != 1 or np.iscomplexobj(values):
         raise ValueError(
             f"{path}: values of shape {values.shape}, {values.dtype}; give one number per vertex"
@@ -281,12 +270,12 @@ def _column(values: np.ndarray, path: Path) -> np.ndarray:
     return values
 
 
-def _whole(values: np.ndarray, path: Path) -> NDArray[np.int64]:
+def _read_integers(path: Path, count: int) -> Ints:
     """Return one whole number per vertex."""
-    values = _column(values, path)
+    values = _read_column(path, count)
     rounded = np.rint(values)
     if not np.array_equal(rounded, values):
         row = int(np.flatnonzero(rounded != values)[0])
         raise ValueError(f"{path}: {values[row]} for vertex {row} is not a whole number")
-    whole: NDArray[np.int64] = rounded.astype(np.int64)
+    whole: Ints = rounded.astype(np.int64)
     return whole

@@ -1,15 +1,6 @@
 """The 3-D viewer: panels to one HTML page that works offline, on any device with WebGL 2.
 
-Plotly's surface trace was tried first. Both with 163,842 vertices, no graphics card, two busy cores, three
-loads each: page 14.6 MB against 1.9 MB (5.3 MB if the vertices are in random order); first picture after
-8-11 s against 1.2-7.5 s; a frame of a turn 2.8-5.2 s against 0.4-0.6 s.
-
-Since then viewer.js draws fewer faces while things move, with light at vertices only, where the computer is
-slow; at rest all faces are drawn. 200,000 vertices, two cores without a graphics card, turns of 30 frames,
-frames a second as means of a turn: six turns each, old and new viewer by turns, at a load of 17 to 19:
-numbers 2.0 (1.5-3.1) before, 12.4 (6.6-17.7) now; classes 2.0 (1.5-2.5) and 15.5 (6.6-23.6). At a load of
-4 to 6, twelve turns: 12 to 31, eight of them above 20. Not measured on an idle machine, nor with a graphics
-card.
+On slow computers viewer.js draws fewer faces while things move; `benchmarks/viewer.py` measures it.
 """
 
 from __future__ import annotations
@@ -17,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +15,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import colours as col
 from fieldconv.viz import page
 from fieldconv.viz.camera import AXES, Camera, frame, guess_up
+from fieldconv.viz.page import Json
 from fieldconv.viz.panels import Colouring, Colours, Labels, Panel, Polar, Scalar
 
 MOST_COLUMNS = 3
@@ -81,15 +72,14 @@ def views(
     if not panels:
         raise ValueError("nothing to show; give at least one panel")
     identifier = f"fieldconv-{next(_numbers)}"
-    meshes: list[Mesh] = []
-    specs = [_panel(panel, meshes) for panel in panels]
+    views_of = {id(panel.mesh): panel for panel in panels}  # panels of one mesh share it
+    places = {key: place for place, key in enumerate(views_of)}
     upward = up or guess_up(panels[0].mesh)
     homes = {axis: Camera.home(panels[0], up=axis) for axis in dict.fromkeys((upward, *AXES))}
     camera = homes[upward]
-    focuses = {id(panel.mesh): panel.focus for panel in panels}
     data = {
-        "meshes": [_mesh(mesh, focuses[id(mesh)]) for mesh in meshes],
-        "panels": specs,
+        "meshes": [_mesh(panel.mesh, panel.focus) for panel in views_of.values()],
+        "panels": [_panel(panel, places) for panel in panels],
         "plain": list(col.PLAIN),
         "columns": columns or min(len(panels), MOST_COLUMNS),
         "camera": {
@@ -104,21 +94,18 @@ def views(
     return f'<section data-fieldconv="{identifier}"{style}></section>{page.data_block(identifier, data)}'
 
 
-def _panel(panel: Panel, meshes: list[Mesh]) -> dict[str, Any]:
-    """What viewer.js needs of a panel; panels with the same mesh share it."""
-    index = next((k for k, mesh in enumerate(meshes) if mesh is panel.mesh), len(meshes))
-    if index == len(meshes):
-        meshes.append(panel.mesh)
+def _panel(panel: Panel, meshes: dict[int, int]) -> Json:
+    """Return what viewer.js needs of a panel; panels with the same mesh share it."""
     size = f"{len(panel.mesh.vertices):,} vertices, {len(panel.mesh.faces):,} faces"
     return {
-        "mesh": index,
+        "mesh": meshes[id(panel.mesh)],
         "title": panel.title,
         "note": panel.note or size,
         "colourings": [_colouring(colouring) for colouring in panel.colourings],
     }
 
 
-def _mesh(mesh: Mesh, focus: tuple[int, float] | None) -> dict[str, Any]:
+def _mesh(mesh: Mesh, focus: tuple[int, float] | None) -> Json:
     low = mesh.vertices.min(axis=0)
     size = np.ptp(mesh.vertices, axis=0)
     steps = np.rint((mesh.vertices - low) / np.where(size > 0, size, 1) * 65535)
@@ -133,8 +120,8 @@ def _mesh(mesh: Mesh, focus: tuple[int, float] | None) -> dict[str, Any]:
     }
 
 
-def _colouring(colouring: Colouring) -> dict[str, Any]:
-    more: dict[str, Any]
+def _colouring(colouring: Colouring) -> Json:
+    more: Json
     match colouring:
         case Labels():
             kind, values = "labels", page.pack(colouring.values, "i4")

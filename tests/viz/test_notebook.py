@@ -13,10 +13,10 @@ import torch
 from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
 from fieldconv.tasks import Evaluation, Prediction
-from fieldconv.viz import Display
 from fieldconv.viz.notebook import SMALL
 from shapes import icosphere
 from viz.browser import Browser
+from viz.test_viewer import page_data, unpack
 
 READY = "window.fieldconv && fieldconv.ready"
 
@@ -94,19 +94,17 @@ def test_a_surface_shows_its_features_and_discs(ball: Mesh) -> None:
         Surface.from_mesh(ball, radius=0.3, samples=20).show()
 
 
-def test_a_disc_is_where_the_sample_sees_its_neighbours(ball: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disc_is_where_the_sample_sees_its_neighbours(ball: Mesh) -> None:
     surface = Surface.from_mesh(ball, radius=0.3)
-    caught: dict[str, np.ndarray] = {}
-    monkeypatch.setattr(
-        "fieldconv.viz.notebook.show_samples", lambda *_, **more: caught.update(more) or Display("")
-    )
-    surface.show(disc=3)
+    disc = page_data(surface.show(disc=3).html)["panels"][0]["colourings"][0]
+    assert (disc["kind"], disc["radius"]) == ("polar", pytest.approx(0.3))
+    distance = np.linalg.norm(unpack(disc["values"]), axis=1)
     away = np.linalg.norm(surface.pos.numpy() - surface.pos.numpy()[3], axis=1)
-    inside = ~np.isnan(caught["disc"])
-    assert caught["disc"][3] == 0
+    inside = ~np.isnan(distance)
+    assert distance[3] == 0
     assert away[inside].max() < 0.3  # a chord is shorter than the arc
     assert away[~inside].min() > 0.25
-    assert np.abs(caught["disc"][inside]) == pytest.approx(away[inside], rel=0.05)
+    assert distance[inside] == pytest.approx(away[inside], rel=0.05)
 
 
 def test_a_batch_shows_a_table_only(ball: Mesh) -> None:

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fieldconv.geometry import Mesh
-from fieldconv.viz import VertexValues, view, view_meshes, write_shape
-from fieldconv.viz import panels as pan
+from fieldconv.viz import VertexValues, view, write_shape
 from fieldconv.viz.values import Shown
+from viz.test_viewer import page_data, unpack
 
 
 @pytest.fixture
@@ -17,17 +18,10 @@ def ball_file(ball: Mesh, tmp_path: Path) -> Path:
     return tmp_path / "ball.ply"
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[pan.Panel]:
-    """Panels that the page would show."""
-    caught: list[pan.Panel] = []
-
-    def catch(panels: list[pan.Panel], path: Path, **_: object) -> Path:
-        caught.extend(panels)
-        return path
-
-    monkeypatch.setattr(view_meshes, "write_page", catch)
-    return caught
+def panels(page: Path) -> list[dict[str, Any]]:
+    """The panels of a page, as it holds them."""
+    found: list[dict[str, Any]] = page_data(page.read_text(encoding="utf-8"))["panels"]
+    return found
 
 
 def test_page_is_written_and_opened(ball_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,32 +40,38 @@ def test_picture_alone(ball_file: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert not list(tmp_path.glob("*.html"))
 
 
-def test_everything_at_once(ball_file: Path, tmp_path: Path, shown: list[pan.Panel]) -> None:
+def test_everything_at_once(ball_file: Path, tmp_path: Path) -> None:
     np.savetxt(tmp_path / "l.txt", np.arange(162) % 5, fmt="%d", encoding="utf-8")
     np.save(tmp_path / "height.npy", np.linspace(0, 1, 162))
     np.save(tmp_path / "f.npy", np.full(162, 1 + 1j))
     np.save(tmp_path / "m.npy", np.arange(162)[::-1])
     two = [ball_file, ball_file]
-    view(
+    page = view(
         two,
         labels=[tmp_path / "l.txt"] * 2,
         scalar=[tmp_path / "height.npy"] * 2,
         field=[tmp_path / "f.npy"] * 2,
         map=tmp_path / "m.npy",
+        out=tmp_path / "x.html",
         open=False,
     )
-    first, second = shown
-    assert [c.name for c in second.colourings] == ["Field", "Correspondence", "Label", "Height"]
-    np.testing.assert_array_equal(first.colourings[1].match, np.arange(162))
-    np.testing.assert_array_equal(second.colourings[1].match, np.arange(162)[::-1])
-    assert second.colourings[0].arrows is not None
-    assert not second.colourings[0].arrows.shown
+    first, second = (panel["colourings"] for panel in panels(page))
+    assert [colouring["name"] for colouring in second] == ["Field", "Correspondence", "Label", "Height"]
+    np.testing.assert_array_equal(unpack(first[1]["match"]), np.arange(162))
+    np.testing.assert_array_equal(unpack(second[1]["match"]), np.arange(162)[::-1])
+    assert second[0]["arrows"]["shown"] is False
 
 
-def test_disc_is_on_the_unit_area_mesh(ball_file: Path, shown: list[pan.Panel]) -> None:
-    view([ball_file], disc=3, radius=0.2, open=False)
-    assert shown[0].mesh.area == pytest.approx(1)
-    assert shown[0].focus == (3, 0.2)
+def test_disc_is_on_the_unit_area_mesh(ball_file: Path, tmp_path: Path) -> None:
+    page = view([ball_file], disc=3, radius=0.2, out=tmp_path / "x.html", open=False)
+    data = page_data(page.read_text(encoding="utf-8"))
+    [shown] = data["meshes"]
+    mesh = Mesh.load(ball_file).normalised()
+    assert mesh.area == pytest.approx(1)
+    assert shown["size"] == pytest.approx(np.ptp(mesh.vertices, axis=0))
+    assert shown["centre"] == pytest.approx(mesh.vertices[3])  # the disc fills the view
+    assert data["camera"]["zoom"] == pytest.approx(shown["scale"] / (1.25 * 0.2))
+    assert panels(page)[0]["note"].startswith("disc of vertex 3, radius 0.2")
 
 
 @pytest.mark.parametrize(
@@ -109,56 +109,54 @@ def test_missing_value_file(ball_file: Path, tmp_path: Path) -> None:
         view([ball_file], scalar=tmp_path / "nowhere.txt", open=False)
 
 
-def test_given_values_come_first(ball_file: Path, shown: list[pan.Panel]) -> None:
+def test_given_values_come_first(ball_file: Path, tmp_path: Path) -> None:
     """As the command line gives the predictions of a network."""
     parts = VertexValues(name="Prediction", kind="labels", values=np.arange(162) % 2, class_names=("a", "b"))
     places = VertexValues(name="Correspondence", kind="places", values=np.arange(162)[::-1])
     template = Mesh.load(ball_file)
-    view(
+    page = view(
         [ball_file, ball_file],
         shown=[Shown([parts], "horse (61 %)"), Shown([places])],
         template=template,
+        out=tmp_path / "x.html",
         open=False,
     )
-    assert [panel.title for panel in shown] == ["Template", "ball", "ball"]
-    assert shown[1].note == "horse (61 %)"
-    assert shown[1].colourings[0].names == ["a", "b"]
-    np.testing.assert_array_equal(shown[0].colourings[0].match, np.arange(162))
-    np.testing.assert_array_equal(shown[2].colourings[0].match, np.arange(162)[::-1])
+    of_template, first, second = panels(page)
+    assert [panel["title"] for panel in (of_template, first, second)] == ["Template", "ball", "ball"]
+    assert first["note"] == "horse (61 %)"
+    assert first["colourings"][0]["names"] == ["a", "b"]
+    np.testing.assert_array_equal(unpack(of_template["colourings"][0]["match"]), np.arange(162))
+    np.testing.assert_array_equal(unpack(second["colourings"][0]["match"]), np.arange(162)[::-1])
     with pytest.raises(ValueError, match="values for 1 meshes but 2 meshes"):
         view([ball_file, ball_file], shown=[Shown()], open=False)
     with pytest.raises(ValueError, match="leave out --map"):
         view([ball_file, ball_file], template=template, map=ball_file, open=False)
 
 
-def test_predictions_bring_their_names(ball: Mesh, tmp_path: Path, shown: list[pan.Panel]) -> None:
+def test_predictions_bring_their_names(ball: Mesh, tmp_path: Path) -> None:
     parts = VertexValues(
         name="Prediction", kind="labels", values=np.arange(162) % 2, class_names=("head", "tail")
     )
-    sure = VertexValues(name="Confidence", kind="scalar", values=np.full(162, 0.5), limits=(0, 1))
+    confidence = VertexValues(name="Confidence", kind="scalar", values=np.full(162, 0.5), limits=(0, 1))
     path = tmp_path / "new.ply"
-    write_shape(path, ball, [parts, sure], about={"run": "animals", "note": "2 parts"})
-    view([path], open=False)
-    [panel] = shown
-    assert panel.note == "2 parts, predicted by animals"
-    assert panel.colourings[0].names == ["head", "tail"]
-    assert panel.colourings[1].limits == (0, 1)
+    write_shape(path, ball, [parts, confidence], about={"run": "animals", "note": "2 parts"})
+    [panel] = panels(view([path], out=tmp_path / "x.html", open=False))
+    assert panel["note"] == "2 parts, predicted by animals"
+    assert panel["colourings"][0]["names"] == ["head", "tail"]
+    assert panel["colourings"][1]["limits"] == [0, 1]
 
 
-def test_places_without_their_template_are_left_out(
-    ball: Mesh, tmp_path: Path, shown: list[pan.Panel]
-) -> None:
+def test_places_without_their_template_are_left_out(ball: Mesh, tmp_path: Path) -> None:
     Mesh(ball.vertices, ball.faces, vertex_data={"match": np.arange(162)}).save(tmp_path / "a.ply")
-    view([tmp_path / "a.ply"], open=False)
-    assert shown[0].colourings == []
+    [panel] = panels(view([tmp_path / "a.ply"], out=tmp_path / "x.html", open=False))
+    assert panel["colourings"] == []
 
 
-def test_labels_may_be_names(ball_file: Path, ball: Mesh, tmp_path: Path, shown: list[pan.Panel]) -> None:
+def test_labels_may_be_names(ball_file: Path, ball: Mesh, tmp_path: Path) -> None:
     words = ["leg"] * len(ball.vertices)
     words[0], words[3] = "head", "-1"
     (tmp_path / "parts.txt").write_text("\n".join(words), encoding="utf-8")
-    view([ball_file], labels=tmp_path / "parts.txt", out=tmp_path / "x.html", open=False)
-    (colouring,) = shown[0].colourings
-    assert isinstance(colouring, pan.Labels)
-    assert list(colouring.names) == ["head", "leg"]
-    assert colouring.values[:4].tolist() == [0, 1, 1, -1]
+    page = view([ball_file], labels=tmp_path / "parts.txt", out=tmp_path / "x.html", open=False)
+    [colouring] = panels(page)[0]["colourings"]
+    assert (colouring["kind"], colouring["names"]) == ("labels", ["head", "leg"])
+    assert unpack(colouring["values"])[:4].tolist() == [0, 1, 1, -1]

@@ -8,6 +8,7 @@ import re
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,12 @@ class Tags(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside:
             self.data.append(data)
+
+
+def page_data(html: str) -> dict[str, Any]:
+    """What a page says of its first group of views."""
+    data: dict[str, Any] = json.loads(Tags(html).data[0])
+    return data
 
 
 def all_kinds(mesh: Mesh, name: str = "x") -> Panel:
@@ -113,9 +120,8 @@ def test_packed_numbers_come_back(values: np.ndarray) -> None:
 
 
 def test_positions_are_exact_to_a_step_of_the_box(ball: Mesh, tmp_path: Path) -> None:
-    [mesh] = json.loads(
-        Tags(write_page([Panel(mesh=ball)], tmp_path / "p.html").read_text(encoding="utf-8")).data[0]
-    )["meshes"]
+    html = write_page([Panel(mesh=ball)], tmp_path / "p.html").read_text(encoding="utf-8")
+    [mesh] = page_data(html)["meshes"]
     stored = mesh["low"] + unpack(mesh["points"]) / 65535 * np.array(mesh["size"])
     np.testing.assert_allclose(stored, ball.vertices, atol=2 / 65535)
     np.testing.assert_array_equal(unpack(mesh["faces"]), ball.faces)
@@ -123,7 +129,7 @@ def test_positions_are_exact_to_a_step_of_the_box(ball: Mesh, tmp_path: Path) ->
 
 def test_panels_share_their_mesh(ball: Mesh, tmp_path: Path) -> None:
     html = write_page([Panel(mesh=ball), Panel(mesh=ball)], tmp_path / "p.html").read_text(encoding="utf-8")
-    assert len(json.loads(Tags(html).data[0])["meshes"]) == 1
+    assert len(page_data(html)["meshes"]) == 1
 
 
 def test_no_panels() -> None:

@@ -246,27 +246,21 @@ def _named_runs(groups: Sequence[RunGroup]) -> dict[str, Run]:
 
 def _results_table(groups: Sequence[RunGroup], metrics: Mapping[str, Metric]) -> str:
     """A table of metrics, with mean and standard deviation where a row has several runs."""
-    several = any(len(group.runs) > 1 for group in groups)
-    tasks = len({group.first.task for group in groups}) > 1
-    facts = list(dict.fromkeys(fact for group in groups for fact in group.facts))
-    columns = ["run", *(["task"] if tasks else []), *(["runs"] if several else [])]
-    cells = [
-        [
-            group.name,
-            *([group.first.task] if tasks else []),
-            *([str(len(group.runs))] if several else []),
-            *(group.text(key) for key in metrics),
-            *(group.facts.get(fact, "–") for fact in facts),
-        ]
-        for group in groups
-    ]
+    columns = [("run", [group.name for group in groups])]
+    if len({group.first.task for group in groups}) > 1:
+        columns.append(("task", [group.first.task for group in groups]))
+    if any(len(group.runs) > 1 for group in groups):
+        columns.append(("runs", [str(len(group.runs)) for group in groups]))
     marked = set()
-    for column, (key, metric) in enumerate(metrics.items(), start=len(columns)):
-        known = [metric.goodness(group.mean(key)) for group in groups]
-        if metric.better is not None and len(set(known)) > 1:
-            marked |= {(row, column) for row, value in enumerate(known) if value == max(known)}
-    header = [*columns, *(metric.label for metric in metrics.values()), *facts]
-    return f'<div class="scroll results">{table(header, cells, marked=marked)}</div>'
+    for key, metric in metrics.items():
+        goodness = [metric.goodness(group.mean(key)) for group in groups]
+        if metric.better is not None and len(set(goodness)) > 1:
+            marked |= {(row, len(columns)) for row, good in enumerate(goodness) if good == max(goodness)}
+        columns.append((metric.label, [group.text(key) for group in groups]))
+    for fact in dict.fromkeys(fact for group in groups for fact in group.facts):
+        columns.append((fact, [group.facts.get(fact, "–") for group in groups]))
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    return f'<div class="scroll results">{table([name for name, _ in columns], rows, marked=marked)}</div>'
 
 
 def _notes(runs: Mapping[str, Run], groups: Sequence[RunGroup]) -> list[str]:

@@ -24,7 +24,10 @@ def shape_panels(run: Run) -> list[Panel]:
     pairs = any(partner_file(path).exists() for _, path in files)
     most = 2 if pairs else 3 if template is not None else 4  # beside partners or the template
     files = [files[k] for k in worst_and_best(range(len(files)), most)]
-    shapes = [(run.shapes[place], *_with_mistakes(run, *read_shape(path)), path) for place, path in files]
+    shapes = []
+    for place, path in files:
+        mesh, values = read_shape(path)
+        shapes.append((run.shapes[place], mesh, _with_mistakes(run, values), path))
     every = [own for _, _, values, _ in shapes for own in values]
     panels = template_panels(template, every)
     largest = _largest(every)
@@ -88,21 +91,18 @@ def _slug(name: str) -> str:
     return re.sub(r"\W+", "_", re.split("[,:]", name.lower())[0]).strip("_")
 
 
-def _with_mistakes(run: Run, mesh: Mesh, values: list[VertexValues]) -> tuple[Mesh, list[VertexValues]]:
+def _with_mistakes(run: Run, values: Sequence[VertexValues]) -> list[VertexValues]:
     """Name the classes of labels, and add where the prediction differs from the truth."""
+    classes = tuple(run.class_names)
     named = [
-        replace(own, class_names=tuple(run.class_names))
-        if own.kind == "labels" and not own.class_names
-        else own
+        replace(own, class_names=classes) if own.kind == "labels" and not own.class_names else own
         for own in values
     ]
-    by_key = {own.key: own for own in named}
-    prediction, truth = by_key.get("prediction"), by_key.get("truth")
-    if prediction is None or truth is None or "wrong" in by_key:
-        return mesh, named
-    if prediction.kind != "labels" or truth.kind != "labels":
-        return mesh, named
-    wrong = np.where(truth.values < 0, np.nan, prediction.values != truth.values)
+    labels = {own.key: own.values for own in named if own.kind == "labels"}
+    keys = [own.key for own in named]
+    if not {"prediction", "truth"} <= labels.keys() or "wrong" in keys:
+        return named
+    wrong = np.where(labels["truth"] < 0, np.nan, labels["prediction"] != labels["truth"])
     mistakes = VertexValues(name="Wrong", kind="error", values=wrong, key="wrong", limits=(0, 1))
-    place = max(named.index(prediction), named.index(truth)) + 1
-    return mesh, [*named[:place], mistakes, *named[place:]]
+    place = max(keys.index("prediction"), keys.index("truth")) + 1
+    return [*named[:place], mistakes, *named[place:]]

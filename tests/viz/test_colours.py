@@ -96,11 +96,11 @@ def test_position_colours_differ_between_far_points() -> None:
     assert apart.min() > 0.1
 
 
-def test_alike_descriptors_have_alike_colours() -> None:
+def test_similar_descriptors_have_similar_colours() -> None:
     rng = np.random.default_rng(0)
     first = rng.normal(size=(50, 8))
     second = first[::-1] + 1e-4 * rng.normal(size=(50, 8))
-    a, b = col.alike([first, second])
+    a, b = col.descriptor_colours([first, second])
     assert np.abs(a.astype(int) - b[::-1]).max() <= 2
     assert np.ptp(a, axis=0).min() > 60
 

@@ -13,7 +13,7 @@ import torch
 from fieldconv.geometry import Mesh
 from fieldconv.surface import Surface
 from fieldconv.tasks import Evaluation, Prediction
-from fieldconv.viz.notebook import SMALL
+from fieldconv.viz.notebook import MAX_INLINE_VERTICES
 from shapes import icosphere
 from viz.browser import Browser
 from viz.test_viewer import page_data, unpack
@@ -46,7 +46,7 @@ def test_a_large_mesh_is_drawn_coarser() -> None:
     page = inner(shown)
     assert "40,962 vertices, drawn with" in page
     drawn = int(re.search(r"drawn with ([\d,]+)", page)[1].replace(",", ""))  # type: ignore[index]
-    assert SMALL / 4 < drawn <= SMALL
+    assert MAX_INLINE_VERTICES / 4 < drawn <= MAX_INLINE_VERTICES
 
 
 def test_an_unusable_mesh_says_why() -> None:

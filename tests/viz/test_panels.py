@@ -39,14 +39,14 @@ def test_carried_colours_are_those_of_the_source(ball: Mesh) -> None:
 @given(st.integers(1, 400), st.integers(1, 200), st.integers(0, 5))
 def test_spread_points_are_distinct_and_not_too_many(count: int, most: int, seed: int) -> None:
     points = np.random.default_rng(seed).random((count, 3))
-    picked = pan.spread(points, most)
+    picked = pan.spread_points(points, most)
     assert 1 <= len(picked) <= max(most, 1)
     assert len(np.unique(picked)) == len(picked)
 
 
 def test_complex_vectors_lie_in_the_tangent_plane(ball: Mesh) -> None:
     vectors = np.exp(1j * np.linspace(0, 6, 162)) * np.linspace(0.1, 1, 162)
-    space = pan.in_space(ball, vectors)
+    space = pan.vectors_in_space(ball, vectors)
     np.testing.assert_allclose(np.linalg.norm(space, axis=1), np.abs(vectors), rtol=1e-6)
     assert np.abs((space * ball.vertex_normals).sum(axis=1)).max() < 1e-6
 

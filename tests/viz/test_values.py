@@ -12,7 +12,7 @@ from fieldconv.viz import VertexValues, read_shape, write_shape
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
 from fieldconv.viz.values import (
-    Shown,
+    MeshValues,
     colouring,
     read_about,
     share_descriptor_colours,
@@ -225,7 +225,7 @@ def test_descriptors_have_the_same_colours_on_all_meshes() -> None:
     rows = RNG.normal(size=(30, 4))
     order = RNG.permutation(30)
     meshes = [
-        Shown([EVERY_KIND[0], VertexValues(name="D", kind="descriptors", values=own)], "a note")
+        MeshValues([EVERY_KIND[0], VertexValues(name="D", kind="descriptors", values=own)], "a note")
         for own in (rows, rows[order])
     ]
     one, other = share_descriptor_colours(meshes)

@@ -8,7 +8,7 @@ import pytest
 
 from fieldconv.geometry import Mesh
 from fieldconv.viz import VertexValues, view, write_shape
-from fieldconv.viz.values import Shown
+from fieldconv.viz.values import MeshValues
 from viz.test_viewer import page_data, unpack
 
 
@@ -116,7 +116,7 @@ def test_given_values_come_first(ball_file: Path, tmp_path: Path) -> None:
     template = Mesh.load(ball_file)
     page = view(
         [ball_file, ball_file],
-        shown=[Shown([parts], "horse (61 %)"), Shown([places])],
+        shown=[MeshValues([parts], "horse (61 %)"), MeshValues([places])],
         template=template,
         out=tmp_path / "x.html",
         open=False,
@@ -128,7 +128,7 @@ def test_given_values_come_first(ball_file: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(unpack(of_template["colourings"][0]["match"]), np.arange(162))
     np.testing.assert_array_equal(unpack(second["colourings"][0]["match"]), np.arange(162)[::-1])
     with pytest.raises(ValueError, match="values for 1 meshes but 2 meshes"):
-        view([ball_file, ball_file], shown=[Shown()], open=False)
+        view([ball_file, ball_file], shown=[MeshValues()], open=False)
     with pytest.raises(ValueError, match="leave out --map"):
         view([ball_file, ball_file], template=template, map=ball_file, open=False)
 

@@ -63,7 +63,7 @@ def view_command(
         task = training.task_of(model)
         found = [fc.predict(model, path) for path in meshes]
         values = zip(found, task.show_all(found), strict=True)
-        shown, template = [fc.viz.Shown(own, task.note(one)) for one, own in values], model.template
+        shown, template = [fc.viz.MeshValues(own, task.note(one)) for one, own in values], model.template
     files = {"labels": labels, "scalar": scalar, "field": field, "map": map, "error": error}
     written = fc.viz.view(
         meshes,

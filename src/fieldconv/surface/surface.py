@@ -344,11 +344,11 @@ class Surface(Fields):
         return f"{shapes}{self.num_nodes:,} samples{vertices}{edges}"
 
     def _repr_html_(self) -> str:
-        from fieldconv.viz.notebook import SMALL, table
+        from fieldconv.viz.notebook import MAX_INLINE_VERTICES, table
 
         rows = {name: tuple(value.shape) for name, value in self.to_dict().items() if torch.is_tensor(value)}
         text = table(rows, caption=self._size())
-        whole = "ptr" not in self and 32 <= self.num_nodes <= SMALL
+        whole = "ptr" not in self and 32 <= self.num_nodes <= MAX_INLINE_VERTICES
         return (self.show()._repr_html_() if whole else "") + text
 
 

@@ -16,7 +16,7 @@ from fieldconv.viz.picture import render as render
 from fieldconv.viz.picture import write_picture as write_picture
 from fieldconv.viz.report_page import compare as compare
 from fieldconv.viz.report_page import write_report as write_report
-from fieldconv.viz.values import Shown as Shown
+from fieldconv.viz.values import MeshValues as MeshValues
 from fieldconv.viz.values import read_shape as read_shape
 from fieldconv.viz.values import write_shape as write_shape
 from fieldconv.viz.view_meshes import view as view

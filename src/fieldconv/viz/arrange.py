@@ -1,4 +1,4 @@
-"""Descriptors arranged in the plane by t-SNE, for the report."""
+"""Arrange descriptors in the plane by t-SNE, for the report."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from fieldconv._process import one_blas_thread, process_unchanged
 
 @process_unchanged()  # importing scikit-learn sets environment variables
 def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | None:
-    """Return places in the plane where descriptors that are alike lie close together.
+    """Return points in the plane; similar descriptors lie close together.
 
     Parameters
     ----------
     descriptors : (n, d) floats
     labels : (n,) ints
-        Class of each, by which the picture is coloured; negative means none.
+        Class of each descriptor; negative means none.
 
     Returns
     -------
     (n, 2) float32 or None
-        None without scikit-learn, or where there is nothing to see: no point has a class, or fewer than ten
-        descriptors differ.
+        None if scikit-learn is missing, no point has a class, or fewer than ten descriptors differ.
     """
     rows, classes = np.asarray(descriptors, dtype=np.float64), np.asarray(labels)
     if len(rows) != len(classes):
@@ -30,13 +29,13 @@ def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | 
     if not (classes >= 0).any():
         return None
     rounded = np.round(rows / max(np.abs(rows).max(), 1e-30), 5)
-    if len(np.unique(rounded, axis=0)) < 10:  # those of a network that has collapsed would crash t-SNE
+    if len(np.unique(rounded, axis=0)) < 10:  # t-SNE crashes on the descriptors of a collapsed network
         return None
     try:
         from sklearn.manifold import TSNE
     except ImportError:
         return None
-    # Thirty main directions say nearly all, much faster; threads would only compete.
+    # Thirty principal components are much faster and nearly as good; threads would only compete.
     centred = rows - rows.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     with one_blas_thread():

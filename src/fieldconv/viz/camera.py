@@ -1,4 +1,4 @@
-"""Where a panel is looked at from; the viewer and the pictures share it."""
+"""The camera of a panel; the viewer and the pictures share it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz.panels import Panel
 
 FOCAL = 1 / tan(radians(15))
-EYE = 1.03 / sin(radians(15))  # from there the unit ball just fits
+EYE = 1.03 / sin(radians(15))  # distance from which the unit ball just fits
 AXES = ("x", "y", "z")
 
 
@@ -62,10 +62,10 @@ class Camera:
 
     def project(self, points: Floats, width: int, height: int) -> tuple[Floats, Floats]:
         """Return (n, 2) positions in pixels of points of the unit ball, and (n,) distances from the eye."""
-        seen = points @ self.turn.T
-        distance = EYE - seen[:, 2]
+        turned = points @ self.turn.T
+        distance = EYE - turned[:, 2]
         shorter = min(width, height)
-        plane = FOCAL * self.zoom * shorter / 2 * seen[:, :2] / distance[:, None]
+        plane = FOCAL * self.zoom * shorter / 2 * turned[:, :2] / distance[:, None]
         return np.array([width / 2, height / 2]) + plane * [1, -1], distance
 
     def fitted(self, points: Floats, width: int, height: int) -> Camera:
@@ -80,8 +80,8 @@ class Camera:
 def guess_up(mesh: Mesh) -> str:
     """Return the axis along which a mesh seems to stand, judged by its bounding box.
 
-    What stands on the ground has its box on one side of zero along that axis alone. Else it is the longest
-    side, if that is much longer than the others and not x; else y, as most programs have it.
+    The box of a mesh that stands on the ground is on one side of zero along this axis only. Otherwise return
+    the longest side, if it is much longer than the others and not x, or else y, as most programs have it.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def guess_up(mesh: Mesh) -> str:
 
 
 def frame(mesh: Mesh, focus: tuple[int, float] | None) -> tuple[Floats, float]:
-    """Return centre (3,) and radius of the ball that a view turns about: around the mesh, or the focus."""
+    """Return the centre (3,) and radius of the ball in view: around the mesh, or around the focus."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     centre = (low + high) / 2 if focus is None else mesh.vertices[focus[0]]
     return centre, float(np.linalg.norm(mesh.vertices - centre, axis=1).max()) or 1.0

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from fieldconv._arrays import Bytes, Floats
 
-PLAIN: tuple[int, int, int] = (200, 207, 217)  # surface without a value
+PLAIN: tuple[int, int, int] = (200, 207, 217)  # colour of a surface without a value
 RAMPS = ("viridis", "cividis", "magma", "error", "diverging", "angle")
 
 # The first seven are Okabe and Ito's; each further one is the colour farthest (OKLab) from all before it
@@ -84,7 +84,7 @@ def ramp(name: str, size: int = 256) -> Bytes:
 
 
 def look_up(table: Bytes, t: ArrayLike) -> Bytes:
-    """Return (…, 3) colours of numbers in [0, 1], interpolated; plain where the number is NaN."""
+    """Return interpolated (…, 3) colours of numbers in [0, 1]; `PLAIN` where the number is NaN."""
     t = np.asarray(t, dtype=np.float64)
     known = ~np.isnan(t)
     place = np.clip(np.where(known, t, 0), 0, 1) * (len(table) - 1)
@@ -125,7 +125,7 @@ def complex_colours(values: ArrayLike, largest: float) -> Bytes:
     ----------
     values : (…) complex
     largest : float
-        Magnitude of the strongest colours; larger numbers get them, too.
+        Magnitude of the strongest colours; larger numbers get the same.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def complex_colours(values: ArrayLike, largest: float) -> Bytes:
 
 
 def position_colours(vertices: ArrayLike) -> Bytes:
-    """Return (V, 3) colours that vary with position, to be carried to other meshes by a vertex map.
+    """Return (V, 3) colours that vary with position, for example to show a vertex map.
 
     The two longest sides of the bounding box give the hue, the shortest the lightness.
     """
@@ -155,13 +155,13 @@ def position_colours(vertices: ArrayLike) -> Bytes:
     )
 
 
-def alike(descriptors: Sequence[ArrayLike]) -> list[Bytes]:
-    """Return colours that are alike where descriptors are: their three main directions as a colour.
+def descriptor_colours(descriptors: Sequence[ArrayLike]) -> list[Bytes]:
+    """Return similar colours for similar descriptors: their first three principal components as a colour.
 
     Parameters
     ----------
     descriptors : sequence of (V, d)
-        Descriptors of each mesh; all share the directions, so that colours can be compared between meshes.
+        Descriptors of each mesh. All share the components: colours can be compared between meshes.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def alike(descriptors: Sequence[ArrayLike]) -> list[Bytes]:
 
     Examples
     --------
-    >>> [same, other] = alike([[[0.0, 1.0], [2.0, 0.0]], [[0.0, 1.0]]])
+    >>> [same, other] = descriptor_colours([[[0.0, 1.0], [2.0, 0.0]], [[0.0, 1.0]]])
     >>> bool((same[0] == other[0]).all())
     True
     """
@@ -205,14 +205,14 @@ def from_oklab(lab: ArrayLike) -> Floats:
 
 
 def _between(t: Floats, stops: list[list[int]]) -> Bytes:
-    """Ramp through the given colours, even in OKLab."""
+    """Return a ramp through the given colours, even in OKLab."""
     lab = to_oklab(np.array(stops) / 255)
     at = np.linspace(0, 1, len(stops))
     return _bytes(255 * from_oklab(np.stack([np.interp(t, at, channel) for channel in lab.T], -1)))
 
 
 def _hsv(hue: Floats, value: Floats) -> Floats:
-    """sRGB of hue and value in [0, 1] with saturation one."""
+    """Return sRGB of hue and value in [0, 1] with saturation one."""
     turn = (np.asarray(hue)[..., None] * 6 + np.array([5, 3, 1])) % 6
     rgb: Floats = value[..., None] * (1 - np.clip(np.minimum(turn, 4 - turn), 0, 1))
     return rgb

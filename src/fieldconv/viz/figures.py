@@ -32,8 +32,8 @@ from fieldconv.viz.plot import (
 
 CurvesByName = Mapping[str, tuple[ArrayLike, ...]]
 
-MAX_LEGEND_INSIDE = 5  # curves; a longer legend does not fit among them
-_MAX_SPOTS = 100  # places of a plot of curves where the pointer shows values
+MAX_LEGEND_INSIDE = 5  # curves; a longer legend stands outside the axes
+_MAX_SPOTS = 100  # places along x where the pointer shows values
 _NAN = float("nan")
 _DASHES: list[tuple[float, ...]] = [(), (5, 1.5), (1.5, 1.2), (6, 1.5, 1.5, 1.5)]
 _BLUE, _PALE, _MIDDLE = "#0b63a5", "#a3aebb", "#808a96"
@@ -103,14 +103,14 @@ def lines(
 
 
 def training_curves(history: Mapping[str, ArrayLike], known: Mapping[str, Metric] = {}) -> Plot:
-    """Return plots over epochs, side by side: losses, shares in percent, and other scores, as far as logged.
+    """Return plots over epochs side by side: of the losses, shares in percent, and other scores in the log.
 
     Parameters
     ----------
     history : dict
         Columns of the log; ``epoch`` counts from 1 if left out.
     known : dict of str to Metric
-        Metrics of some columns; others are guessed from their names.
+        Metrics of some columns; those of the others follow from their names.
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
     epoch = epochs_of(columns)
@@ -128,7 +128,7 @@ def training_curves(history: Mapping[str, ArrayLike], known: Mapping[str, Metric
 
 
 def split_history(columns: Mapping[str, Floats], known: Mapping[str, Metric] = {}) -> dict[str, list[str]]:
-    """Return the names of the columns of a log that are losses, shares in percent, and other scores.
+    """Return the columns of a log that are losses, shares in percent, and other scores.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def confusion_matrix(counts: ArrayLike, true: Sequence[str], predicted: Sequence
     rows, columns = counts.shape
     width = min(PAGE, max(COLUMN, 0.21 * columns + 1.3))
     with new_figure(width, min(width, width * (rows + 3) / (columns + 3)), grid=False) as (figure, [axes]):
-        # Clear where there is nothing, so that light and dark pages shine through.
+        # Empty cells are transparent, for light and dark pages.
         clear_to_blue = np.column_stack([np.tile(to_rgb(_BLUE), (256, 1)), np.linspace(0, 1, 256)])
         axes.imshow(share, cmap=ListedColormap(clear_to_blue), vmin=0, vmax=1, interpolation="nearest")
         size = min(7.0, 72 * 0.6 * width / columns / 2.6)
@@ -256,7 +256,7 @@ def bars(
 
 
 def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> Plot:
-    """Return results of methods as dots, best first (the axis need not start at zero), one's own marked."""
+    """Return a plot of the results of methods as dots, best first; ``own`` is the one to mark."""
     rows = sorted(rows, key=lambda row: metric.goodness(row[1]), reverse=True)
     values = [value for _, value in rows]
     percent = metric.style == "percent" and all(0 <= value <= 1 for value in values)
@@ -285,20 +285,20 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> Plot
 
 
 def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Plot:
-    """Return points in the plane coloured by class, such as t-SNE of descriptors.
+    """Return a plot of points in the plane, coloured by class, such as t-SNE of descriptors.
 
     Parameters
     ----------
     points : (n, 2) numbers
     labels : (n,) classes
-        Negative where a point has none; such points are left out.
+        Points of negative classes are left out.
     """
     points, labels = np.asarray(points, dtype=np.float64), np.asarray(labels, dtype=np.int64)
     present = np.unique(labels[labels >= 0]).tolist()
     across = 2 if width < 5 else 4
     with new_figure(width, width * 0.92 + 0.14 * -(-len(present) // across), grid=False) as (figure, [axes]):
         palette = categorical(max(len(names), max(present, default=-1) + 1))
-        order = np.random.default_rng(0).permutation(len(points))  # no class lies on top of the others
+        order = np.random.default_rng(0).permutation(len(points))  # so that no class covers the others
         known = order[labels[order] >= 0]
         size = np.clip(6000 / max(len(points), 1), 1.5, 14)
         x, y, colours = points[known, 0], points[known, 1], palette[labels[known]] / 255
@@ -336,7 +336,7 @@ def _draw_curves(axes: Axes, curves: CurvesByName, colours: Sequence[int] | None
 
 
 def _curve_spots(axes: Axes, curves: CurvesByName, x: str, *, percent: bool, percent_x: bool) -> list[Spot]:
-    """Return upright bands, each with the values of all curves there; no more than a pointer can meet."""
+    """Return at most `_MAX_SPOTS` upright bands, each with the values of all curves there."""
     known = {
         name: (np.asarray(at, dtype=np.float64), np.asarray(height, dtype=np.float64))
         for name, (at, height, *_) in curves.items()
@@ -364,7 +364,7 @@ def _value(value: float, percent: bool) -> str:
 
 
 def _ends(name: str, values: ArrayLike, percent: bool) -> str:
-    """Return in words where a curve begins and ends; empty if it has no points.
+    """Return the first and last value of a curve in words; empty if it has no points.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Learned filters as pictures on discs, and what the blocks of a network respond to on a mesh."""
+"""A page of learned filters, as pictures on discs, and of the responses of a network's blocks on a mesh."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write_filters(
     most: int = 16,
     up: str | None = None,
 ) -> Path:
-    """Write a page of a network's filters and, with a mesh, of what its blocks respond to there.
+    """Write a page of a network's filters and, with a mesh, of the responses of its blocks.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def write_filters(
     'f.html'
     """
     if responses and mesh is None:
-        raise ValueError("responses are values at the vertices of a mesh; give the mesh, too")
+        raise ValueError("responses are values at the vertices of a mesh; give the mesh as well")
     parts = [page.heading(title, _CAPTION), _legend()]
     if responses and mesh is not None:
         inside = views(response_panels(mesh, responses), up=up, height="clamp(300px, 48vh, 480px)")
@@ -96,7 +96,7 @@ def response_panels(mesh: Mesh, responses: Sequence[tuple[str, Array]], *, chann
             pan.Scalar(
                 name=f"{_ORDINALS[place]} channel",
                 values=size[:, channel],
-                # A few tips would leave the rest dark.
+                # A few extreme values would leave the rest dark.
                 limits=(0.0, float(np.percentile(size[:, channel], 98)) or 1.0),
                 ramp=ramp("viridis"),
                 arrows=pan.field_arrows(mesh, field[:, channel]),
@@ -114,7 +114,7 @@ def _filter_sheet(name: str, images: Array, most: int) -> str:
     rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
     columns = np.argsort(-strength.mean(axis=0), kind="stable")[:most]
     shown = images[np.ix_(rows, columns)]
-    largest = float(np.nanpercentile(np.abs(shown), 97))  # a few peaks would pale the rest
+    largest = float(np.nanpercentile(np.abs(shown), 97))  # a few peaks would make the rest pale
     caption = f"{inputs} inputs → and {outputs} outputs ↓"
     if len(rows) < outputs or len(columns) < inputs:
         caption += f", the strongest {len(columns)} and {len(rows)} of them"

@@ -1,4 +1,4 @@
-"""Shapes and pages inside Jupyter: a page in a frame, which needs no network and no extension."""
+"""Show shapes and pages in Jupyter: each page is in a frame, and needs no network and no extension."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fieldconv.viz import page
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
 from fieldconv.viz.values import colourings, template_panels
-from fieldconv.viz.viewer import MOST_COLUMNS, views
+from fieldconv.viz.viewer import MAX_COLUMNS, views
 
-SMALL = 20_000  # vertices that an object shows of itself, so that notebooks stay small
+MAX_INLINE_VERTICES = 20_000  # of a mesh that ends a cell; keeps notebooks small
 
 
 @dataclass(frozen=True)
 class Display:
-    """A page to look at: shown at the end of a notebook's cell, or saved.
+    """A page that a notebook shows at the end of a cell, and that can be saved.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Display:
         return page.write(path, self.html)
 
     def _repr_html_(self) -> str:
-        # Scripts of the page run in a frame of their own and reach neither the notebook nor the network.
+        # The sandbox keeps the page's scripts away from the notebook and the network.
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" loading="lazy" '
             f'style="width:100%;height:{self.height}px;border:0"></iframe>'
@@ -67,7 +67,7 @@ class Display:
 def show_panels(
     panels: Sequence[Panel], *, title: str = "", up: str | None = None, height: int = 460
 ) -> Display:
-    """Return panels as something a notebook shows, side by side; their views turn together.
+    """Show panels side by side in a notebook; their views turn together.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def show_panels(
     """
     title = title or panels[0].title
     body = views(panels, up=up)
-    return Display(page.page(title, body, fill=len(panels) <= MOST_COLUMNS), height)
+    return Display(page.page(title, body, fill=len(panels) <= MAX_COLUMNS), height)
 
 
 def show_mesh(
@@ -92,7 +92,7 @@ def show_mesh(
     up: str | None = None,
     height: int = 460,
 ) -> Display:
-    """Return a mesh and values at its vertices as something a notebook shows; see `Mesh.show`."""
+    """Show a mesh and values at its vertices in a notebook; see `Mesh.show`."""
     if disc is not None:
         return show_panels(pan.disc_panels(mesh.normalised(), disc, radius), up=up, height=height)
     ways: list[pan.Colouring] = []
@@ -115,7 +115,7 @@ def show_values(
     template: Mesh | None = None,
     height: int = 460,
 ) -> Display:
-    """Return a mesh with described values, such as a prediction, as something a notebook shows."""
+    """Show a mesh and described values, such as a prediction, in a notebook."""
     panel = Panel(mesh=mesh, note=note, colourings=colourings(values, mesh, template))
     return show_panels([*template_panels(template, values), panel], height=height)
 
@@ -133,7 +133,7 @@ def show_samples(
     up: str | None = None,
     height: int = 460,
 ) -> Display:
-    """Return samples of a surface, joined to a mesh, as something a notebook shows; see `Surface.show`.
+    """Show samples of a surface, joined to a mesh, in a notebook; see `Surface.show`.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def show_samples(
     field : (n,) complex, optional
         Tangent vectors in the frames.
     disc : (n,) complex, optional
-        Logarithms of the samples seen from one of them, NaN outside its disc of that radius.
+        Logarithms of the samples at one of them, NaN outside its disc of that radius.
     """
     mesh = triangulate(np.asarray(positions, np.float64), np.asarray(normals, np.float64))
     mesh = Mesh(mesh.vertices, mesh.faces, "surface")
@@ -161,35 +161,36 @@ def show_samples(
     return show_panels([Panel(mesh=mesh, note=note, colourings=ways)], up=up, height=height)
 
 
-def own_view(mesh: Mesh) -> str:
-    """Return how a mesh shows itself: in 3-D, coarser if it is large; its problem if it cannot be used."""
+def mesh_html(mesh: Mesh) -> str:
+    """Return the HTML of a mesh: in 3-D, coarser if it is large; its problem if it cannot be used."""
     if mesh.problem is not None:
         return table({"mesh": mesh.name, "vertices": len(mesh.vertices), "problem": mesh.problem})
     count = len(mesh.vertices)
-    if count <= SMALL:
+    if count <= MAX_INLINE_VERTICES:
         return show_panels([Panel(mesh=mesh)])._repr_html_()
-    small = coarsen(mesh, SMALL).mesh
+    small = coarsened(mesh, MAX_INLINE_VERTICES).mesh
     note = f"{count:,} vertices, drawn with {len(small.vertices):,}; .show() draws all"
     return show_panels([Panel(mesh=small, title=mesh.name, note=note)])._repr_html_()
 
 
-def show_report(found: Evaluation, *, height: int = 900) -> Display:
-    """Return the report of an evaluation: that of its run folder, or one of the numbers alone."""
+def show_report(evaluation: Evaluation, *, height: int = 900) -> Display:
+    """Show the report of an evaluation: that of its run folder, or one of the numbers alone."""
     from fieldconv.viz.report_page import report
 
-    run = Run(evaluation=found) if found.folder is None else read_run(found.folder)
+    folder = evaluation.folder
+    run = Run(evaluation=evaluation) if folder is None else read_run(folder)
     return Display(report(run), height)
 
 
-def evaluation_table(found: Evaluation) -> str:
-    """Return the numbers of an evaluation with their intervals, and what a reader should know of them."""
-    run = Run(evaluation=found)
+def evaluation_table(evaluation: Evaluation) -> str:
+    """Return the numbers of an evaluation with their intervals, and remarks on them."""
+    run = Run(evaluation=evaluation)
     rows = {}
-    for key, value in found.metrics.items():
+    for key, value in evaluation.metrics.items():
         context = metric_context(run, key)
         rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({context})" if context else "")
-    notes = " ".join((found.measured_on(), *remarks(run)))
-    return table(rows, caption=f"{found.task.capitalize()}: {notes[:1].lower()}{notes[1:]}")
+    notes = " ".join((evaluation.measured_on(), *remarks(run)))
+    return table(rows, caption=f"{evaluation.task.capitalize()}: {notes[:1].lower()}{notes[1:]}")
 
 
 def table(rows: Mapping[str, object], caption: str = "") -> str:

@@ -19,7 +19,7 @@ from fieldconv._io import atomic_path
 
 Json = dict[str, Any]
 
-# The browser itself then refuses every load from outside the page.
+# With it, the browser refuses to load anything from outside the page.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
     "font-src data:; form-action 'none'; base-uri 'none'"
@@ -71,7 +71,7 @@ def section(title: str, inside: str, text: str = "") -> str:
 
 
 def note(text: str) -> str:
-    """Return the HTML of a sentence that readers should not miss."""
+    """Return the HTML of a highlighted sentence."""
     return f'<p class="note">{escape(text)}</p>'
 
 
@@ -81,7 +81,7 @@ def table(
     *,
     marked: set[tuple[int, int]] | None = None,
 ) -> str:
-    """Return the HTML of a table of plain texts; marked cells (row, column) stand out."""
+    """Return the HTML of a table of plain texts; marked cells (row, column) are bold."""
     top = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
     body = "".join(
         "<tr>"
@@ -96,7 +96,7 @@ def table(
 
 
 def data_block(identifier: str, data: Json) -> str:
-    """Return HTML that holds JSON for a script to find; no text in it can end the block."""
+    """Return HTML with JSON for a script; no text in it can end the block."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -114,7 +114,7 @@ def pack(values: Array, kind: str) -> Json:
     stored = array
     if delta:
         stored = array.copy()
-        stored[1:] -= array[:-1]  # wraps around, and so does the sum that undoes it
+        stored[1:] -= array[:-1]  # wraps around, as does the sum that undoes it
     grouped = np.frombuffer(stored.tobytes(), np.uint8).reshape(-1, array.itemsize).T.tobytes()
     squeezed = base64.b64encode(zlib.compress(grouped, 6)).decode()
     return {"kind": kind, "shape": list(array.shape), "delta": delta, "data": squeezed}

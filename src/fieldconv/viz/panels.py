@@ -1,4 +1,4 @@
-"""What is to be seen: a mesh and the ways to colour it. The viewer and the pictures both draw these."""
+"""A mesh and the ways to colour it, which the viewer and the pictures draw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_ARROWS = 500
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Arrows:
-    """Vectors (K, 3) at (K,) vertices, in the units of the mesh; shown at once, or on demand."""
+    """(K, 3) vectors at (K,) vertices, in the units of the mesh; ``shown`` at once, or on demand."""
 
     vertices: Ints
     vectors: Floats
@@ -28,7 +28,7 @@ class Arrows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Labels:
-    """A (V,) class per vertex, negative for none, and the name of each class, as many as they need."""
+    """A (V,) class per vertex, negative for none, and the name of each class."""
 
     name: str
     values: Ints
@@ -36,7 +36,7 @@ class Labels:
 
     @cached_property
     def colours(self) -> Bytes:
-        """(K, 3) colour of each class; at least one, so that it can be indexed where all are none."""
+        """(K, 3) colour of each class; at least one, even if no vertex has a class."""
         return col.categorical(max(len(self.names), 1))
 
 
@@ -60,8 +60,8 @@ class Scalar:
     ramp: Bytes
     arrows: Arrows | None = None
 
-    def colours_of(self, numbers: Floats) -> Bytes:
-        """Return (…, 3) colours of numbers; plain where the number is NaN."""
+    def colours_at(self, numbers: Floats) -> Bytes:
+        """Return the (…, 3) colours of numbers; `PLAIN` for NaN."""
         low, high = self.limits
         place = (numbers - low) / (high - low) if high > low else np.where(np.isnan(numbers), np.nan, 0.5)
         return col.look_up(self.ramp, place)
@@ -135,7 +135,7 @@ class Panel:
 
 
 def labels(name: str, values: ArrayLike, names: Sequence[str] | None = None) -> Labels:
-    """Return a colouring by class; classes without a name are called by their number.
+    """Return a colouring by class; the name of a class defaults to its number.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def magnitude(vectors: ArrayLike) -> Floats:
 
 
 def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
-    """Return colours of the source mesh's vertices, carried to another mesh by a vertex map.
+    """Return a colouring of a mesh by the positions on the source mesh to which a vertex map leads.
 
     Parameters
     ----------
@@ -227,9 +227,9 @@ def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
             f"{name}: the map names vertex {match.max()} but {source.name or 'the source mesh'} has "
             f"{len(source.vertices):,} vertices, numbered from 0"
         )
-    carried_over = col.position_colours(source.vertices)[match]
-    carried_over[match < 0] = col.PLAIN
-    return Colours(name=name, values=carried_over, match=match)
+    colours = col.position_colours(source.vertices)[match]
+    colours[match < 0] = col.PLAIN
+    return Colours(name=name, values=colours, match=match)
 
 
 def field_arrows(mesh: Mesh, vectors: ArrayLike, *, shown: bool = False) -> Arrows:
@@ -241,44 +241,44 @@ def field_arrows(mesh: Mesh, vectors: ArrayLike, *, shown: bool = False) -> Arro
     ----------
     vectors : (V,) complex in the tangent frames, or (V, 3) in space
     """
-    space = in_space(mesh, vectors)
+    space = vectors_in_space(mesh, vectors)
     size = np.linalg.norm(space, axis=1)
     largest = size.max(initial=0) or 1.0
-    picked = spread(mesh.vertices, MAX_ARROWS)
+    picked = spread_points(mesh.vertices, MAX_ARROWS)
     picked = picked[size[picked] > 1e-3 * largest]
     gap = (mesh.area / max(min(MAX_ARROWS, len(mesh.vertices)), 1)) ** 0.5
     scale = 1.2 * gap / np.sqrt(size[picked] * largest)
     return Arrows(vertices=picked, vectors=space[picked] * scale[:, None], shown=shown)
 
 
-def in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
-    """Return (V, 3) vectors in space of complex vectors in the tangent frames; those in space stay."""
+def vectors_in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
+    """Return (V, 3) vectors in space, from complex numbers in the tangent frames or vectors in space."""
     vectors = np.asarray(vectors)
     if vectors.ndim == 2 and vectors.shape[1] == 2:
         vectors = vectors[:, 0] + 1j * vectors[:, 1]
     if vectors.ndim == 2:
         return vectors.astype(np.float64)
     frame, normal = tangent_frames(mesh)
-    turned: Floats = vectors.real[:, None] * frame + vectors.imag[:, None] * np.cross(normal, frame)
-    return turned
+    in_space: Floats = vectors.real[:, None] * frame + vectors.imag[:, None] * np.cross(normal, frame)
+    return in_space
 
 
-def spread(points: Floats, most: int) -> Ints:
-    """Return ids of at most about ``most`` points, one per cell of a grid, hence evenly spread."""
-    if len(points) <= most:
+def spread_points(points: Floats, max_points: int) -> Ints:
+    """Return the indices of at most ``max_points`` evenly spread points: one in each cell of a grid."""
+    if len(points) <= max_points:
         return np.arange(len(points))
     size = np.ptp(points, axis=0).max() or 1.0
     low, high = 1.0, 4096.0  # cells along the longest side; a finer grid keeps more points
-    kept = np.arange(1)
+    indices = np.arange(1)
     while high - low > 1:
         middle = (low + high) / 2
         cells = np.floor((points - points.min(axis=0)) / size * middle).astype(np.int64)
         _, first = np.unique(cells @ np.array([1, 1 << 20, 1 << 40]), return_index=True)
-        if len(first) <= most:
-            low, kept = middle, first
+        if len(first) <= max_points:
+            low, indices = middle, first
         else:
             high = middle
-    return np.sort(kept)
+    return np.sort(indices)
 
 
 def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
@@ -298,9 +298,11 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
     transported = np.zeros(count, dtype=np.complex128)
     transported[disc.targets] = np.exp(1j * disc.transport)
 
-    picked = disc.targets[spread(mesh.vertices[disc.targets], MAX_ARROWS // 2)]
+    picked = disc.targets[spread_points(mesh.vertices[disc.targets], MAX_ARROWS // 2)]
     gap = (np.pi * radius**2 / len(picked)) ** 0.5
-    arrows = Arrows(vertices=picked, vectors=0.8 * gap * in_space(mesh, transported)[picked], shown=True)
+    arrows = Arrows(
+        vertices=picked, vectors=0.8 * gap * vectors_in_space(mesh, transported)[picked], shown=True
+    )
     polar = Polar(name="Polar coordinates", values=logarithm, radius=radius)
     far = scalar("Geodesic distance", distance, limits=(0.0, radius))
     size = f"disc of vertex {vertex}, radius {radius:g}, {len(disc.targets):,} vertices"

@@ -18,9 +18,9 @@ from fieldconv.viz.camera import EYE, Camera, frame
 from fieldconv.viz.panels import Arrows, Colouring, Colours, Labels, Panel, Polar, Scalar
 from fieldconv.viz.plot import plain_text
 
-_SMOOTH = 2  # samples per pixel and axis
+_SAMPLES = 2  # per pixel along each axis, for smooth edges
 
-# A flat arrow of length one, in (along, side), and its wider dark border.
+# A flat arrow of length one, as (along, sideways), and its wider dark border.
 _SHAFT = [[0, -0.05], [0.6, -0.05], [0.6, 0.05], [0, -0.05], [0.6, 0.05], [0, 0.05]]
 _ARROW = np.array([*_SHAFT, [0.55, -0.2], [1, 0], [0.55, 0.2]])
 _BORDER = 0.035 * np.array(
@@ -110,7 +110,7 @@ def render(panel: Panel, width: int, height: int, *, camera: Camera | None = Non
     colouring = next(iter(panel.colourings), None)
     centre, scale = frame(mesh, panel.focus)
     points = (mesh.vertices - centre) / scale
-    wide, high = _SMOOTH * width, _SMOOTH * height
+    wide, high = _SAMPLES * width, _SAMPLES * height
     camera = (camera or Camera.home(panel)).fitted(points, wide, high)
 
     drawn, faces = points, mesh.faces
@@ -137,7 +137,7 @@ def render(panel: Panel, width: int, height: int, *, camera: Camera | None = Non
 
 
 def _arrow_points(points: Floats, normals: Floats, arrows: Arrows, scale: float) -> Floats:
-    """(18 k, 3) corners of triangles, by turns one of the border and one of the arrow on top of it."""
+    """Return the (18 k, 3) corners of triangles, alternately of a border and of the arrow on top of it."""
     along = arrows.vectors / scale
     up = normals[arrows.vertices]
     side = np.cross(up, along)
@@ -151,7 +151,7 @@ def _arrow_points(points: Floats, normals: Floats, arrows: Arrows, scale: float)
 
 
 def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: float) -> Floats:
-    """(n, 3) colours in [0, 1] of surface points given by the corners of their faces and weights."""
+    """Return (n, 3) colours in [0, 1] of surface points, as corners of their faces and weights."""
     plain = np.broadcast_to(np.array(col.PLAIN) / 255, (len(corners), 3))
     nearest = np.take_along_axis(corners, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
     match colouring:
@@ -159,16 +159,16 @@ def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: fl
             return plain
         case Labels():
             label = colouring.values[nearest]
-            found: Floats = np.where(
+            painted: Floats = np.where(
                 label[:, None] >= 0, colouring.colours[np.maximum(label, 0)] / 255, plain
             )
-            return found
+            return painted
         case Scalar():
             values = colouring.values[corners]
             part = weights * ~np.isnan(values)
             total = part.sum(axis=1)
             value = (np.nan_to_num(values) * part).sum(axis=1) / np.where(total > 0, total, 1)
-            return colouring.colours_of(np.where(total > 0.5, value, np.nan)) / 255
+            return colouring.colours_at(np.where(total > 0.5, value, np.nan)) / 255
         case Colours():
             mixed: Floats = np.einsum("nk,nkc->nc", weights, colouring.values[corners] / 255)
             return mixed
@@ -195,7 +195,7 @@ def _shrink(picture: Floats) -> Bytes:
     """Average the samples of each pixel, weighting colours by their opacity."""
     high, wide, _ = picture.shape
     picture[..., :3] *= picture[..., 3:]
-    blocks = picture.reshape(high // _SMOOTH, _SMOOTH, wide // _SMOOTH, _SMOOTH, 4).mean(axis=(1, 3))
+    blocks = picture.reshape(high // _SAMPLES, _SAMPLES, wide // _SAMPLES, _SAMPLES, 4).mean(axis=(1, 3))
     blocks[..., :3] /= np.where(blocks[..., 3:] > 0, blocks[..., 3:], 1)
     rounded: Bytes = np.rint(255 * blocks).astype(np.uint8)
     return rounded
@@ -274,20 +274,20 @@ def _legend(shown: Sequence[Colouring | None]) -> list[Patch]:
     return [entries[key] for key in sorted(entries)]
 
 
-def shorten(text: str, most: int) -> str:
-    """Return text of at most ``most`` characters, cut in the middle.
+def shorten(text: str, length: int) -> str:
+    """Return text of at most ``length`` characters, cut in the middle.
 
     Examples
     --------
     >>> shorten("a_very_long_name", 9)
     'a_ve…name'
     """
-    left = most // 2
-    return text if len(text) <= most else f"{text[:left]}…{text[len(text) - (most - left - 1) :]}"
+    left = length // 2
+    return text if len(text) <= length else f"{text[:left]}…{text[len(text) - (length - left - 1) :]}"
 
 
 def _scale(figure: Figure, colouring: Colouring | None, box: tuple[float, float, float, float]) -> None:
-    """Colour bar of a scalar, or wheel of polar coordinates, in a box of the figure."""
+    """Draw the colour bar of a scalar, or the wheel of polar coordinates, in a box of the figure."""
     left, bottom, width, height = box
     if isinstance(colouring, Scalar):
         axes = figure.add_axes((left + 0.2 * width, bottom + 0.68 * height, 0.6 * width, 0.2 * height))

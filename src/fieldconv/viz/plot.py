@@ -21,11 +21,11 @@ from fieldconv._arrays import Bytes
 from fieldconv._io import atomic_path
 
 COLUMN, PAGE = 3.3, 6.9  # inches: a column and a page of a paper
-SCREEN = 4.1  # inches on a page for the screen: letters can be read on a phone, and are not huge elsewhere
-WIDEST = 1.7  # pixels for a point of the figure, at most; and at least one, which can just be read
+SCREEN = 4.1  # inches, on a page for the screen: text is legible on a phone
+MAX_PIXELS_PER_POINT = 1.7  # of a figure on a page; at least one, which is still legible
 
 INK, GRID, AXIS, CARD, RIM = "#1a2230", "#e6e9ed", "#9aa4b1", "#fefefe", "#fdfdfd"
-# A page has its own colours for these, which change with its theme.
+# On a page, these colours change with its theme.
 _PAGE_COLOURS = {
     INK: "var(--ink)",
     GRID: "var(--grid)",
@@ -63,7 +63,7 @@ _STYLE: dict[Any, Any] = {
     "ytick.labelsize": 7.5,
     "ytick.major.width": 0.6,
     "ytick.major.size": 2.5,
-    "pdf.fonttype": 42,  # outlines, which publishers ask for
+    "pdf.fonttype": 42,  # outlines, as publishers ask
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "fieldconv",  # the same figure gives the same file
     "figure.constrained_layout.use": True,
@@ -82,7 +82,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Spot:
-    """Where the pointer shows a text: boxes ``(left, right, low, high)`` in data; NaN is an axes' edge."""
+    """Boxes ``(left, right, low, high)`` in data where the pointer shows a text; NaN is an axes' edge."""
 
     axes: Axes
     text: str
@@ -98,7 +98,7 @@ class Plot:
     figure : Figure
         From matplotlib, with a legend where one is needed.
     label : str
-        What can be seen, in words.
+        Description in words.
     keys : sequence of Key
         The legend on a page, above the figure.
     spots : sequence of Spot
@@ -150,14 +150,14 @@ class Plot:
         spots = "".join(self._spot(spot, height) for spot in self.spots)
         keys = "".join(f"<span>{_swatch(key)}{escape(key.name)}</span>" for key in self.keys)
         return (
-            f'<div class="plot" style="max-width:{WIDEST * width:.0f}px">'
+            f'<div class="plot" style="max-width:{MAX_PIXELS_PER_POINT * width:.0f}px">'
             + (f'<div class="keys">{keys}</div>' if keys else "")
             + f'<svg viewBox="0 0 {width:.1f} {height:.1f}" style="min-width:{width:.0f}px" role="img" '
             f'aria-label="{escape(self.label)}">{drawn}{spots}</svg></div>'
         )
 
     def _spot(self, spot: Spot, height: float) -> str:
-        """The boxes of a spot as one path; each at least so large that a pointer can meet it."""
+        """Return the boxes of a spot as one path; each is at least five points wide and high."""
         boxes = np.array(spot.boxes, dtype=np.float64)
         edges = np.array([spot.axes.get_xlim(), spot.axes.get_ylim()])
         low, high = (
@@ -197,10 +197,7 @@ def new_figure(
 
 
 def plain_text(text: str) -> str:
-    """Return a text as matplotlib shall draw it.
-
-    It would read $…$ as mathematics, and leave out labels that begin with an underscore.
-    """
+    """Return a text for matplotlib, which reads $…$ as mathematics and drops labels such as "_a"."""
     text = str(text).replace("$", r"\$")
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
@@ -217,15 +214,15 @@ def css(colour: Bytes) -> str:
 
 
 def _for_page(svg: str) -> str:
-    """Return what is drawn in an SVG file, in the colours of the page, with few digits."""
+    """Return the content of an SVG file in the colours of the page, with few digits."""
     inside = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
-    inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)  # it would hold for the whole page
+    inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)  # it would apply to the whole page
     inside = re.sub(r"<[^>]*>", lambda tag: _smaller(tag[0]), inside)
     return re.sub(r">\s+<", "><", inside)
 
 
 def _smaller(tag: str) -> str:
-    tag = re.sub(r'(<g) id="[^"]*"', r"\1", tag)  # the same in each plot of a page
+    tag = re.sub(r'(<g) id="[^"]*"', r"\1", tag)  # would occur in each plot of a page
     tag = re.sub(r"(\.\d\d)\d+", r"\1", re.sub(r"\s+", " ", tag))
     return re.sub(
         r"(stroke|fill): (#[0-9a-f]{6})", lambda found: f"{found[1]}: {_on_page(*found.groups())}", tag
@@ -233,7 +230,7 @@ def _smaller(tag: str) -> str:
 
 
 def _on_page(use: str, colour: str) -> str:
-    """Return a colour for a page: its own one where it has one; dark lines get lighter in its dark theme."""
+    """Return a colour for a page: that of its theme, if any; dark lines are lighter in the dark theme."""
     if colour in _PAGE_COLOURS:
         return _PAGE_COLOURS[colour]
     red, green, blue = bytes.fromhex(colour[1:])
@@ -242,7 +239,7 @@ def _on_page(use: str, colour: str) -> str:
 
 
 def _swatch(key: Key) -> str:
-    """A short piece of a line, or a block of colour with a rim."""
+    """Return a short piece of a line, or a block of colour with a rim."""
     if key.dashes is None:
         return f'<i class="block" style="background:{key.colour}"></i>'
     dashes = " ".join(f"{2 * length:g}" for length in key.dashes)

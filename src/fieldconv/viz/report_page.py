@@ -1,7 +1,4 @@
-"""The page about one run or several, and their plots for print.
-
-What a run folder holds is listed in `fieldconv.runs.run`.
-"""
+"""The page about one run or several, and their plots for print; `fieldconv.runs.run` lists their files."""
 
 from __future__ import annotations
 
@@ -29,14 +26,14 @@ from fieldconv.viz.viewer import views
 
 RunFolder = str | Path | Run
 
-MAX_CHANCE = 0.05  # a difference that is due to chance less often than this is marked
-_MAX_NAMED_RUNS = 4  # runs that tested different shapes: a longer list would say little
+MAX_CHANCE = 0.05  # of a difference that is marked
+_MAX_NAMED_RUNS = 4  # of runs that tested different shapes, to name each
 _TEST = (
     "Mean over the test shapes that both were tested on, each averaged over seeds, and the chance of a "
     "difference at least as large if the two did equally well: paired randomisation test (random signs of "
     "the shapes' differences, two-sided), with Holm's correction for all pairs. Bold: below 0.05."
 )
-# Keys of shape records that are no numbers for the table.
+# Keys of shape records that are not columns of the table.
 _NO_COLUMNS = ("name", "note", "order")
 
 
@@ -105,10 +102,10 @@ def groups_page(
     Parameters
     ----------
     title, heading, caption : str
-        Name of the page, what stands on top of it (the same if left out), and below that.
+        Title of the page, its heading (the title if left out), and the text below.
     differences : sequence of Difference
     failed : mapping of str to str
-        Runs that were not finished, and why.
+        Unfinished runs, and the reason.
     """
     run = _single_run(groups)
     parts = [
@@ -161,7 +158,7 @@ def write_group_figures(groups: Sequence[RunGroup], folder: str | Path) -> list[
 
 
 def _read_groups(runs: RunFolder | Sequence[RunFolder]) -> list[RunGroup]:
-    """Read the runs that are named by their folders, and group them by seed."""
+    """Read run folders and group the runs by seed."""
     folders = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     if not folders:
         raise RunError("no run to report; name at least one run folder")
@@ -177,7 +174,7 @@ def _single_run(groups: Sequence[RunGroup]) -> Run | None:
 
 
 def _headline(run: Run) -> str:
-    """The main numbers, and the published ones beside them."""
+    """Return the section of the metrics, with published results."""
     if not run.metrics:
         return note("This run has not been evaluated: there are no results on test shapes yet.")
     main, *_ = run.metrics
@@ -187,7 +184,7 @@ def _headline(run: Run) -> str:
 
 
 def _card(run: Run, key: str, *, main: bool) -> str:
-    """A number with its interval and what guessing would reach."""
+    """Return a metric with its interval and the result of guessing."""
     metric, value = run.metric(key), run.metrics[key]
     interval, guess = run.interval(key), run.guess(key)
     below = [] if interval is None else [f"{metric.text(interval[0])} to {metric.text(interval[1])}"]
@@ -200,7 +197,7 @@ def _card(run: Run, key: str, *, main: bool) -> str:
 
 
 def _measured_on(run: Run) -> str:
-    """Say how much was tested, and what the intervals are."""
+    """Return the number of tested shapes, and what the small numbers are."""
     amount = run.evaluation.measured_on()
     below = []
     if any(run.interval(key) is not None for key in run.metrics):
@@ -224,7 +221,7 @@ def _published(run: Run) -> str:
 
 
 def _side_by_side_results(groups: Sequence[RunGroup]) -> str:
-    """Tables of results, best first: of groups over their seeds, and of each run."""
+    """Return tables of results, best first: of groups over their seeds, and of each run."""
     runs = _named_runs(groups)
     metrics = {key: run.metric(key) for run in runs.values() for key in run.metrics}
     if not metrics:
@@ -245,7 +242,7 @@ def _named_runs(groups: Sequence[RunGroup]) -> dict[str, Run]:
 
 
 def _results_table(groups: Sequence[RunGroup], metrics: Mapping[str, Metric]) -> str:
-    """A table of metrics, with mean and standard deviation where a row has several runs."""
+    """Return a table of metrics, with mean and standard deviation if a row has several runs."""
     columns = [("run", [group.name for group in groups])]
     if len({group.first.task for group in groups}) > 1:
         columns.append(("task", [group.first.task for group in groups]))
@@ -264,7 +261,7 @@ def _results_table(groups: Sequence[RunGroup], metrics: Mapping[str, Metric]) ->
 
 
 def _notes(runs: Mapping[str, Run], groups: Sequence[RunGroup]) -> list[str]:
-    """Return on how much the runs were measured, and what readers should know of their numbers, once each."""
+    """Return the numbers of tested shapes and remarks on the runs, each once."""
     amounts = {name: run.evaluation.measured_on() for name, run in runs.items() if run.shapes}
     notes = []
     if len(set(amounts.values())) == 1:
@@ -294,7 +291,7 @@ def _notes(runs: Mapping[str, Run], groups: Sequence[RunGroup]) -> list[str]:
 
 
 def _differences(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> str:
-    """Differences between every two groups on the same shapes."""
+    """Return the differences between every two groups on the same shapes."""
     run = groups[0].first
     key = run.rank_by or next(iter(run.metrics), None)
     if not differences or key is None:
@@ -315,7 +312,7 @@ def _differences(groups: Sequence[RunGroup], differences: Sequence[Difference]) 
 
 
 def _training(groups: Sequence[RunGroup]) -> str:
-    """Training over epochs: the columns of one run by kind, or each column that several runs have."""
+    """Return plots over epochs: the columns of one run by kind, or each column that several runs have."""
     run, plots, caption = _single_run(groups), [], ""
     if run is not None:
         epochs = epochs_of(run.history)
@@ -345,7 +342,7 @@ def _over_epochs(curves: CurvesByName, y: str, *, percent: bool, colours: Sequen
 
 
 def _shared_columns(groups: Sequence[RunGroup]) -> dict[str, tuple[str, bool]]:
-    """Return what at least two runs have logged: its name for people, and whether it is in percent."""
+    """Return the columns that at least two runs have: the label, and whether it is in percent."""
     columns: dict[str, list[tuple[str, bool]]] = {}
     for run in _named_runs(groups).values():
         for kind, keys in figures.split_history(run.history, run.known_metrics).items():
@@ -359,7 +356,7 @@ def _shared_columns(groups: Sequence[RunGroup]) -> dict[str, tuple[str, bool]]:
 
 
 def _parts(groups: Sequence[RunGroup]) -> str:
-    """How well each part is found, and of one run what it is taken for."""
+    """Return the intersection over union of each part, and the confusion matrix of a single run."""
     run = _single_run(groups)
     matrix = None if run is None else run.confusion()
     confusion = [] if matrix is None else [figures.confusion_matrix(*matrix).html()]
@@ -378,7 +375,7 @@ def _parts(groups: Sequence[RunGroup]) -> str:
 
 
 def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves, Plot]]:
-    """Return plots of the runs' curves by what they show, each baseline, the same for all runs, once.
+    """Return plots of the runs' curves, one for each meaning; baselines are drawn once for all runs.
 
     The curve of a group is the mean over its seeds, with a band of one standard deviation.
     """
@@ -390,7 +387,7 @@ def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves,
             name = next(iter(group.first.curves)) if _single_run(groups) else group.name
             own[name] = _with_band(curve)
             numbers[name] = k
-        elif group.first.curves:  # no mean of curves that are given at different x
+        elif group.first.curves:  # curves at different x have no mean
             for name, run in group.named_runs.items():
                 if run.curves:
                     own[name] = tuple(next(iter(run.curves.values())).T)
@@ -476,7 +473,7 @@ def _settings(run: Run) -> str:
 
 
 def _settings_that_differ(groups: Sequence[RunGroup]) -> str:
-    """Settings that are not the same in all groups, seeds apart where several were run."""
+    """Return the settings that differ between groups, without the seed if a group has several."""
     seeds = any(len(group.runs) > 1 for group in groups)
     columns = {group.name: group.first.settings for group in groups}
     keys = dict.fromkeys(key for settings in columns.values() for key in settings)
@@ -492,7 +489,7 @@ def _settings_that_differ(groups: Sequence[RunGroup]) -> str:
     return section("Settings that differ", inside)
 
 
-# --- pieces of HTML; everything that comes from files is escaped here
+# --- pieces of HTML
 
 
 def _folded(title: str, inside: str) -> str:

@@ -1,4 +1,4 @@
-"""The test shapes that a run has kept: panels of the worst and best, and pictures of them."""
+"""Panels and pictures of the worst and best test shapes in a run folder."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fieldconv.viz.values import colourings, read_shape, template_panels
 
 
 def shape_panels(run: Run) -> list[Panel]:
-    """Return panels of the worst and the best shapes that the run folder has, worst first; at most four."""
+    """Return at most four panels of the worst and best shapes in the run folder, worst first."""
     files = run.shape_files()
     template = None if run.template_file is None else Mesh.load(run.template_file)
     pairs = any(partner_file(path).exists() for _, path in files)
-    most = 2 if pairs else 3 if template is not None else 4  # beside partners or the template
+    most = 2 if pairs else 3 if template is not None else 4  # leaves room for partners or the template
     files = [files[k] for k in worst_and_best(range(len(files)), most)]
     shapes = []
     for place, path in files:
@@ -59,8 +59,7 @@ def _largest(every: Sequence[VertexValues]) -> dict[str, float]:
 def write_shape_pictures(run: Run, folder: str | Path) -> list[Path]:
     """Write the worst and best test shapes of a run: ``shapes_<what>.png`` for each way to colour them.
 
-    Parts by truth and prediction, features at corresponding points, how far down the list the first right
-    match is: what there is depends on the task.
+    The task decides which there are: for example parts, features, or the rank of the first right match.
     """
     panels = shape_panels(run)
     names = list(dict.fromkeys(colouring.name for panel in panels for colouring in panel.colourings))
@@ -71,17 +70,17 @@ def write_shape_pictures(run: Run, folder: str | Path) -> list[Path]:
 
 
 def coloured_by(name: str, panels: Sequence[Panel]) -> list[Panel]:
-    """Return the panels that can be coloured so, and plain ones, such as the other mesh of a pair."""
-    shown = []
+    """Return the panels with a colouring of that name, and plain ones, such as the other mesh of a pair."""
+    chosen = []
     for panel in panels:
         own = [colouring for colouring in panel.colourings if colouring.name == name]
         if own or not panel.colourings:
-            shown.append(replace(panel, colourings=own))
-    return shown
+            chosen.append(replace(panel, colourings=own))
+    return chosen
 
 
 def _slug(name: str) -> str:
-    """Return the first words of a name, for a file.
+    """Return the first words of a name, for a file name.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""Values at the vertices of a mesh: how they are coloured, how they are kept in files.
+"""Colour the values at the vertices of a mesh, write them to files and read them.
 
-A shape is kept as a PLY file with one property (or several) for each kind of value, and a JSON file of the
-same name beside it, which says what the properties are::
+A PLY file holds a mesh and one or several properties for each kind of value. A JSON file of the same name
+describes the properties::
 
     {"format": "fieldconv shape", "about": {"run": "…", "note": "…", "up": "z"},
      "values": [{"key": "prediction", "name": "Prediction", "kind": "labels", "limits": null,
                  "class_names": ["head", …]}, …]}
 
-Files without JSON are read by the names of their properties.
+Without the JSON file, the names of the properties say what they are.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ FORMAT = "fieldconv shape"
 MAX_CLASSES = 256  # colours of more classes cannot be told apart: they are shown as numbers
 _NO_VALUE = 128  # grey, in files
 
-# Names of the parts in which vectors and colours are kept: PLY properties are single numbers.
+# Suffixes of the properties of vectors and colours: each PLY property is a single number.
 _COMPLEX, _SPACE, _CHANNELS = ("re", "im"), ("x", "y", "z"), ("red", "green", "blue")
 
 
 @dataclass
-class Shown:
-    """What is shown of one mesh: values to colour it by, and a note above it."""
+class MeshValues:
+    """Values by which one mesh is coloured, and a note above it."""
 
     values: Sequence[VertexValues] = ()
     note: str = ""
@@ -52,7 +52,7 @@ def colouring(
     template: Mesh | None = None,
     largest: float | None = None,
 ) -> pan.Colouring:
-    """Return the values as a way to colour a mesh.
+    """Return the colouring of a mesh by its values.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def colouring(
     template : Mesh, optional
         Mesh that ``"places"`` refer to.
     largest : float, optional
-        Largest number over all meshes that are shown together, for errors and fields.
+        Largest number over all meshes on the page, for errors and fields.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def colouring(
         case "colours":
             return pan.Colours(name=name, values=array)
         case "descriptors":
-            return pan.Colours(name=name, values=col.alike([array])[0])
+            return pan.Colours(name=name, values=col.descriptor_colours([array])[0])
 
 
 def colourings(
@@ -104,12 +104,12 @@ def colourings(
     template: Mesh | None,
     largest: Mapping[str, float] = {},
 ) -> list[pan.Colouring]:
-    """Return the values as ways to colour a mesh, without places if there is no template.
+    """Return the colourings of a mesh by its values; without a template, places are left out.
 
     Parameters
     ----------
     largest : dict of str to float
-        Largest number over all meshes that are shown together, by the key of the values.
+        For each key of values the largest number over all meshes on the page.
     """
     return [
         colouring(own, mesh, template=template, largest=largest.get(own.key))
@@ -127,19 +127,19 @@ def template_panels(template: Mesh | None, values: Iterable[VertexValues]) -> li
     return [pan.Panel(mesh=template, title="Template", colourings=[places])]
 
 
-def share_descriptor_colours(shown: Sequence[Shown]) -> list[Shown]:
+def share_descriptor_colours(shown: Sequence[MeshValues]) -> list[MeshValues]:
     """Replace the descriptors of several meshes by colours that all meshes share.
 
     Examples
     --------
     >>> rows = [[0.0, 1.0], [2.0, 0.0]]
     >>> both = [VertexValues(name="Network", kind="descriptors", values=own) for own in (rows, rows[::-1])]
-    >>> one, other = share_descriptor_colours([Shown([own]) for own in both])
+    >>> one, other = share_descriptor_colours([MeshValues([own]) for own in both])
     >>> bool((one.values[0].values == other.values[0].values[::-1]).all())
     True
     """
     descriptors = [own.values for one in shown for own in one.values if own.kind == "descriptors"]
-    colours = iter(col.alike(descriptors) if descriptors else ())
+    colours = iter(col.descriptor_colours(descriptors) if descriptors else ())
 
     def coloured(own: VertexValues) -> VertexValues:
         return replace(own, kind="colours", values=next(colours)) if own.kind == "descriptors" else own
@@ -148,7 +148,7 @@ def share_descriptor_colours(shown: Sequence[Shown]) -> list[Shown]:
 
 
 def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> Bytes:
-    """Return (V, 3) colours of the values, grey where there is none.
+    """Return (V, 3) colours of the values; vertices without a value are grey.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def vertex_colours(values: VertexValues, *, template: Mesh | None = None) -> Byt
         case pan.Labels(values=classes, colours=palette):
             colours, known = palette[np.maximum(classes, 0)], classes >= 0
         case pan.Scalar(values=numbers) as scale:
-            colours, known = scale.colours_of(numbers), ~np.isnan(numbers)
+            colours, known = scale.colours_at(numbers), ~np.isnan(numbers)
         case pan.Colours(values=colours, match=match):
             known = np.full(len(colours), True) if match is None else match >= 0
     return np.where(known[:, None], colours, np.uint8(_NO_VALUE))
@@ -178,7 +178,7 @@ def write_shape(
 ) -> None:
     """Write a mesh and values at its vertices: a PLY file, and a JSON file of the same name beside it.
 
-    The mesh's own vertex colours are kept, so that any program shows them.
+    The file keeps the vertex colours of the mesh, which any program shows.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def write_shape(
     """
     path = Path(path)
     if path.suffix.lower() != ".ply":
-        raise ValueError(f"{path}: values at vertices are kept in PLY files; give a name that ends in .ply")
+        raise ValueError(f"{path}: only PLY files hold values at vertices; give a name that ends in .ply")
     columns: dict[str, Array] = {}
     for own in values:
         if len(own.values) != len(mesh.vertices):
@@ -231,8 +231,8 @@ def write_shape(
 def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
     """Return a mesh and the values that its file, with the JSON beside it, has for its vertices.
 
-    Any mesh file is read, and clouds of points as `load_shape` joins them. Properties that no JSON describes
-    are read by their names.
+    Any mesh file can be read, and clouds of points, which `load_shape` joins. The names of properties that
+    no JSON describes say what they are.
 
     Raises
     ------
@@ -259,8 +259,8 @@ def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
                 f"{path.with_suffix('.json')} does not describe {path.name}: {missing}; write both again"
             ) from None
         described.append(own)
-    # Where values are described, the colours of the file are only how other programs see the first of them;
-    # but those of places cannot be made again without their template.
+    # The colours of a described file repeat the first values for other programs. Only those of places
+    # are needed: they cannot be made again without their template.
     own_colours = None if described and described[0].kind != "places" else mesh.vertex_colours
     others = values_of(replace(mesh, vertex_data=data, vertex_colours=own_colours))
     return replace(mesh, vertex_data={}), described + others
@@ -270,7 +270,7 @@ def known_up(path: str | Path) -> str | None:
     """Return the axis that points up according to the JSON beside a mesh, or None."""
     try:
         up = read_about(path).get("up")
-    except ValueError:  # a damaged file that need not be ours
+    except ValueError:  # a damaged file, perhaps of another program
         return None
     return up if up in ("x", "y", "z") else None
 
@@ -287,7 +287,7 @@ def read_about(path: str | Path) -> dict[str, str]:
 
 
 def values_of(mesh: Mesh) -> list[VertexValues]:
-    """Return labels, numbers and colours of a mesh's vertices; their names say what they are.
+    """Return the labels, numbers and colours of a mesh's vertices, which their names describe.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def _are_whole(values: Array) -> bool:
 
 
 def _by_name(key: str, values: Array) -> VertexValues:
-    """Return what a property without description is, by its name and the kind of its numbers."""
+    """Return a property as values, whose kind follows from its name and the type of its numbers."""
     name, kind, limits = key.replace("_", " "), labels_or_numbers(values), None
     name = name[:1].upper() + name[1:]
     if key == "match" and _are_whole(values):
@@ -327,7 +327,7 @@ def _by_name(key: str, values: Array) -> VertexValues:
 
 
 def _columns(values: VertexValues) -> dict[str, Array]:
-    """Return the columns in which values are kept in a PLY file."""
+    """Return the values as columns of a PLY file."""
     array = values.values
     if np.iscomplexobj(array):
         parts = zip(_COMPLEX, (array.real, array.imag), strict=True)
@@ -341,7 +341,7 @@ def _columns(values: VertexValues) -> dict[str, Array]:
 
 
 def _pop_values(kind: str, key: str, data: dict[str, Array]) -> Array:
-    """Return the values of a key, and take their columns out of the data."""
+    """Return the values of a key and remove their columns from the data."""
     if kind == "colours":
         return np.stack([data.pop(f"{key}_{part}") for part in _CHANNELS], axis=1).astype(np.uint8)
     if kind == "descriptors":
@@ -356,7 +356,7 @@ def _pop_values(kind: str, key: str, data: dict[str, Array]) -> Array:
 
 
 def _description(path: Path) -> dict[str, Any]:
-    """Return the JSON beside a mesh; empty if there is none, or if it is about something else."""
+    """Return the JSON beside a mesh; empty if there is none, or if another program wrote it."""
     description_file = path.with_suffix(".json")
     if not description_file.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Mesh files and files of values to a page, and to a picture."""
+"""Show mesh files and files of values on a page or in a picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fieldconv.tasks.base.vertex_values import VertexValues
 from fieldconv.viz import panels as pan
 from fieldconv.viz.panels import Panel
 from fieldconv.viz.values import (
-    Shown,
+    MeshValues,
     colourings,
     labels_or_numbers,
     read_about,
@@ -40,7 +40,7 @@ def view(
     error: Files = None,
     disc: int | None = None,
     radius: float = RADIUS,
-    shown: Sequence[Shown] | None = None,
+    shown: Sequence[MeshValues] | None = None,
     template: Mesh | None = None,
     up: str | None = None,
     out: Path | None = None,
@@ -50,8 +50,8 @@ def view(
     """Show meshes on one page that works offline; their views turn together.
 
     Files of values hold one line (or row) per vertex: text, or NumPy's ``.npy``. Give one file for each
-    mesh, in the same order. Whatever a mesh file itself carries (labels, numbers, colours), described by the
-    JSON beside it if there is one, can be chosen on the page too.
+    mesh, in the same order. The labels, numbers and colours in a mesh file itself, which the JSON beside it
+    may describe, can be chosen on the page as well.
 
     Parameters
     ----------
@@ -69,23 +69,23 @@ def view(
         Show the geodesic disc of this vertex, on the mesh scaled to unit area.
     radius : float
         Radius of the disc.
-    shown : sequence of Shown, optional
+    shown : sequence of MeshValues, optional
         Further values and a note for each mesh, such as the prediction of a network; shown first.
     template : Mesh, optional
         Mesh that places among the values refer to; shown before the others.
     up : "x", "y" or "z", optional
-        Axis that points up at first; if left out, what is written beside the first mesh, or a guess.
+        Axis that points up at first; if left out, that of the JSON beside the first mesh, or a guess.
     out : path, optional
         Page to write; ``<first mesh>.html`` in the current folder if left out.
     open : bool
         Whether to open the page in the browser.
     png : path, optional
-        Write a static picture too; with ``out`` left out, nothing but the picture.
+        Write a static picture as well; without ``out``, only the picture.
 
     Returns
     -------
     Path
-        The page, or the picture where only that was asked for.
+        The page, or the picture if only that is written.
     """
     if not meshes:
         raise ValueError("no mesh to show; name at least one mesh file")
@@ -100,10 +100,10 @@ def view(
     else:
         if template is not None and map is not None:
             raise ValueError("these meshes are matched with a template; leave out --map")
-        in_files = [Shown(values, _note(path)) for path, (_, values) in zip(meshes, loaded, strict=True)]
+        in_files = [MeshValues(values, _note(path)) for path, (_, values) in zip(meshes, loaded, strict=True)]
         options = {"field": field, "map": map, "labels": labels, "scalar": scalar, "error": error}
         in_options = _read_options(options, valid)
-        first = share_descriptor_colours(shown) if shown else [Shown() for _ in meshes]
+        first = share_descriptor_colours(shown) if shown else [MeshValues() for _ in meshes]
         panels = _panels(valid, first, in_options, in_files, template)
     names = list(dict.fromkeys(mesh.name for mesh in valid))
     title = ", ".join(names) if len(names) <= MAX_TITLE_NAMES else f"{len(valid)} shapes"
@@ -122,7 +122,7 @@ def view(
 
 
 def _note(path: Path) -> str:
-    """Return what is written beside a mesh about it, in one line."""
+    """Return the texts beside a mesh in one line."""
     about = read_about(path)
     run = f"predicted by {about['run']}" if about.get("run") else ""
     return ", ".join(filter(None, (about.get("note"), run)))
@@ -130,17 +130,17 @@ def _note(path: Path) -> str:
 
 def _panels(
     meshes: Sequence[Mesh],
-    first: Sequence[Shown],
+    first: Sequence[MeshValues],
     in_options: Sequence[Sequence[VertexValues]],
-    in_files: Sequence[Shown],
+    in_files: Sequence[MeshValues],
     template: Mesh | None,
 ) -> list[Panel]:
     """Return one panel per mesh; before them the template.
 
-    Of each mesh come first the values that the caller gives, then those in files of their own, whose places
-    are vertices of the first mesh, and then those in the file of the mesh.
+    Each mesh has first the values that the caller gives, then those in files of their own, whose places are
+    vertices of the first mesh, and then those in the mesh file.
     """
-    # The hues of these fields are shared by all meshes.
+    # All meshes share the hues of these fields.
     sizes = [pan.magnitude(own.values) for values in in_options for own in values if own.kind == "field"]
     largest = {"field": float(max((size.max(initial=0) for size in sizes), default=0))}
     panels = template_panels(template, (own for given in (*first, *in_files) for own in given.values))
@@ -180,7 +180,7 @@ def _read_options(options: dict[str, Files], meshes: Sequence[Mesh]) -> list[lis
 
 
 def _read_values(option: str, path: Path | None, count: int) -> VertexValues:
-    """Return the values of one mesh from a file; without a file its vertices correspond to themselves."""
+    """Return the values of one mesh from a file; without a file, map its vertices to themselves."""
     if path is None:
         return VertexValues(name="Correspondence", kind="places", values=np.arange(count))
     match option:
@@ -211,7 +211,7 @@ def read_field(path: Path, count: int) -> Array:
 
 
 def _read_labels(path: Path, count: int) -> tuple[Ints, list[str]]:
-    """Return classes and their names, which are empty where the file has numbers."""
+    """Return classes and their names; no names if the file has numbers."""
     if path.suffix != ".npy" and path.is_file():
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         words = [word for line in lines if (word := line.split("#")[0].strip())]

@@ -18,7 +18,7 @@ from fieldconv.viz.camera import AXES, Camera, frame, guess_up
 from fieldconv.viz.page import Json
 from fieldconv.viz.panels import Colouring, Colours, Labels, Panel, Polar, Scalar
 
-MOST_COLUMNS = 3
+MAX_COLUMNS = 3
 
 _numbers = count()
 
@@ -42,7 +42,7 @@ def write_page(
     title, caption : str
         Plain text above the views; the title of the first panel if left out.
     up : "x", "y" or "z", optional
-        Axis that points up at first; if left out it is guessed, and the page says so.
+        Axis that points up at first; if left out, it is guessed, and the page says so.
     columns : int, optional
         Views beside each other on a wide screen.
 
@@ -57,7 +57,7 @@ def write_page(
     """
     title = title or (panels[0].title if panels else "")
     body = page.heading(title, caption) + views(panels, up=up, columns=columns)
-    one_row = len(panels) <= (columns or MOST_COLUMNS)
+    one_row = len(panels) <= (columns or MAX_COLUMNS)
     return page.write(path, page.page(title, body, fill=one_row))
 
 
@@ -68,20 +68,20 @@ def views(
     columns: int | None = None,
     height: str | None = None,
 ) -> str:
-    """Return the HTML of views that belong together, to be put into a page with ``viewer=True``."""
+    """Return the HTML of views that turn together, for a page with ``viewer=True``."""
     if not panels:
         raise ValueError("nothing to show; give at least one panel")
     identifier = f"fieldconv-{next(_numbers)}"
-    views_of = {id(panel.mesh): panel for panel in panels}  # panels of one mesh share it
-    places = {key: place for place, key in enumerate(views_of)}
+    panel_of = {id(panel.mesh): panel for panel in panels}  # the last panel of each mesh
+    places = {key: place for place, key in enumerate(panel_of)}
     upward = up or guess_up(panels[0].mesh)
     homes = {axis: Camera.home(panels[0], up=axis) for axis in dict.fromkeys((upward, *AXES))}
     camera = homes[upward]
     data = {
-        "meshes": [_mesh(panel.mesh, panel.focus) for panel in views_of.values()],
+        "meshes": [_mesh(panel.mesh, panel.focus) for panel in panel_of.values()],
         "panels": [_panel(panel, places) for panel in panels],
         "plain": list(col.PLAIN),
-        "columns": columns or min(len(panels), MOST_COLUMNS),
+        "columns": columns or min(len(panels), MAX_COLUMNS),
         "camera": {
             "turns": {axis: home.turn.ravel().tolist() for axis, home in homes.items()},
             "up": upward,

@@ -143,9 +143,9 @@ class Mesh:
         return f"Mesh({name}{len(self.vertices)} vertices, {len(self.faces)} faces)"
 
     def _repr_html_(self) -> str:
-        from fieldconv.viz.notebook import own_view
+        from fieldconv.viz.notebook import mesh_html
 
-        return own_view(self)
+        return mesh_html(self)
 
     def show(
         self,

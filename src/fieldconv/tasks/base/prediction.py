@@ -125,9 +125,9 @@ class Prediction:
         return show_values(self.mesh, self.vertex_values(), note=note, template=self.template, height=height)
 
     def _repr_html_(self) -> str:
-        from fieldconv.viz.notebook import SMALL, table
+        from fieldconv.viz.notebook import MAX_INLINE_VERTICES, table
 
-        if len(self.mesh.vertices) <= SMALL and self.mesh.problem is None:
+        if len(self.mesh.vertices) <= MAX_INLINE_VERTICES and self.mesh.problem is None:
             return self.show()._repr_html_()
         rows = {"mesh": self.mesh.name, "vertices": len(self.mesh.vertices)}
         return table(rows, caption="Large or damaged: .show() draws it.")

@@ -3,9 +3,9 @@
     git clone . ../before && git -C ../before checkout REVISION
     python benchmarks/before_after.py ../before [--rounds 15] [--cases WORD …]
 
-Each version runs in a process of its own, with the benchmarks of its own checkout. The two take turns at
-every case, so that a busy moment hits both. Processor time on one thread is counted. A row gives the median
-time of each, the median of the ratios after / before, and the middle half of the ratios.
+Each version runs in its own process, with the benchmarks of its checkout. The two take turns at every case,
+so that a busy moment affects both. Times are processor times on one thread. A row gives the median time of
+each, the median of the ratios after / before, and the middle half of the ratios.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ CASES = [
 
 
 def serve(checkout: Path) -> None:
-    """In a fresh process: run the cases named on standard input, and print the processor time of each."""
+    """Run the cases named on standard input, and print the processor time of each."""
     sys.path[:0] = [str(checkout / "benchmarks"), str(checkout / "src")]
     import torch
 
     torch.set_num_threads(1)
-    makers, made = makers_of_cases(), dict[str, Callable[[], Any]]()
+    prepare, prepared = case_makers(), dict[str, Callable[[], Any]]()
     for line in sys.stdin:
         name = line.strip()
-        if name not in made:
+        if name not in prepared:
             torch.manual_seed(0)
-            made[name] = makers[name]()
-            made[name]()  # compiled, and memory in place
+            prepared[name] = prepare[name]()
+            prepared[name]()  # compiles, and allocates memory
         began = time.process_time()
-        made[name]()
+        prepared[name]()
         print(f"took {time.process_time() - began}", flush=True)
 
 
-def makers_of_cases() -> dict[str, Callable[[], Callable[[], Any]]]:
-    """Return a function for each case that prepares it and returns what is timed."""
+def case_makers() -> dict[str, Callable[[], Callable[[], Any]]]:
+    """Return a function for each case, which prepares it and returns the function to time."""
     import numpy as np
     import torch
 
@@ -64,7 +64,7 @@ def makers_of_cases() -> dict[str, Callable[[], Callable[[], Any]]]:
 
     try:
         from fieldconv.geometry import geodesic_discs, heat_kernel_signature
-    except ImportError:  # a version from before the namespaces were flat
+    except ImportError:  # older versions
         from fieldconv.geometry.geodesics import geodesic_discs
 
         from fieldconv.geometry.spectral import heat_kernel_signature
@@ -101,7 +101,7 @@ def makers_of_cases() -> dict[str, Callable[[], Callable[[], Any]]]:
 
 
 class Version:
-    """A checkout at work in a process of its own."""
+    """A checkout, run in its own process."""
 
     def __init__(self, checkout: Path) -> None:
         threads = dict.fromkeys(
@@ -124,7 +124,7 @@ class Version:
                 return float(line.split()[1])
         raise SystemExit(f"the process ended at {case}")
 
-    def end(self) -> None:
+    def close(self) -> None:
         self.process.communicate()
 
 
@@ -141,10 +141,10 @@ def main() -> None:
         return serve(options.before)
     import numpy as np
 
-    chosen = [case for case in CASES if any(word in case for word in options.cases)]
+    cases = [case for case in CASES if any(word in case for word in options.cases)]
     versions = [Version(options.before.resolve()), Version(ROOT)]
     print(f"{'':<32}{'before':>10}{'after':>10}{'ratio':>8}   middle half", flush=True)
-    for case in chosen:
+    for case in cases:
         times = np.empty((options.rounds, 2))
         for turn in range(-1, options.rounds):  # the first one compiles
             for k in (0, 1) if turn % 2 else (1, 0):
@@ -154,7 +154,7 @@ def main() -> None:
         row = f"{before:>7.1f} ms{after:>7.1f} ms{ratio:>8.3f}   {low:.3f} to {high:.3f}"
         print(f"{case:<32}{row}", flush=True)
     for version in versions:
-        version.end()
+        version.close()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Measure the network for bodies on real sets it has never learnt from; see docs/bodies.md.
+"""Measure the network for bodies on real sets that it was not trained on; see docs/bodies.md.
 
     python benchmarks/bodies.py DATA [--network bodies] [--only faust shrec19 parts] [--out results.json]
 
-DATA holds faust_remeshed, shrec19_humans and human_seg. Errors are geodesic distances on the second shape, at
-unit area, × 100: of all vertices of the first shape whose truth is known.
+DATA holds faust_remeshed, shrec19_humans and human_seg. Errors are geodesic distances × 100 on the second
+shape, at unit area, for the vertices of the first shape whose truth is known.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ DAMAGES = ("clean", "cut", "noise", "decimated", "fused")
 
 
 class Bodies:
-    """Predictions of one network, each made once."""
+    """Predictions of one network, each computed once."""
 
-    def __init__(self, network: str, asked: int = 400) -> None:
-        self.asked = asked  # vertices of the first shape at which errors are measured, drawn at random
+    def __init__(self, network: str, points: int = 400) -> None:
+        self.points = points  # random vertices of the first shape at which errors are measured
         self.model = fc.load(network)
         self.model.task = "template-parts"
         self.task = task_of(self.model)
-        self.kept: dict[str, Prediction] = {}
+        self.predictions: dict[str, Prediction] = {}
 
-    def of(self, key: str, mesh: fc.Mesh) -> Prediction:
-        """Return what the network says about a mesh."""
-        if key not in self.kept:
-            self.kept[key] = fc.predict(self.model, mesh, descriptors=False)
-        return self.kept[key]
+    def predict(self, key: str, mesh: fc.Mesh) -> Prediction:
+        """Return the prediction on a mesh."""
+        if key not in self.predictions:
+            self.predictions[key] = fc.predict(self.model, mesh, descriptors=False)
+        return self.predictions[key]
 
 
 def pair_errors(
@@ -51,23 +51,22 @@ def pair_errors(
     truth: np.ndarray,
     refine: bool = False,
 ) -> np.ndarray:
-    """Return the errors × 100 of the map from the first to the second; truth −1 is unknown."""
-    one, two = (bodies.of(name, mesh) for name, mesh in zip(names, meshes, strict=True))
+    """Return the errors × 100 of the map from the first mesh to the second; truth −1 is unknown."""
+    one, two = (bodies.predict(name, mesh) for name, mesh in zip(names, meshes, strict=True))
     target = bodies.task.correspond(one, two)
     if refine:
         target = refine_map(*meshes, target).target
     known = np.flatnonzero(truth >= 0)
-    asked = np.random.default_rng(0).permutation(known)[: bodies.asked]
-    # Distances from the true places to where they were mapped: from some vertices to all.
-    sources, back = np.unique(truth[asked], return_inverse=True)
+    points = np.random.default_rng(0).permutation(known)[: bodies.points]
+    # Distances from the true vertices to those of the map.
+    sources, back = np.unique(truth[points], return_inverse=True)
     order, distance = nearest_samples(meshes[1].normalised(), sources, k=len(sources))
-    found = target[asked]
-    rows, right = order[found], distance[found]
-    return 100 * np.where(rows == back[:, None], right, 0).sum(1)
+    mapped = target[points]
+    return 100 * np.where(order[mapped] == back[:, None], distance[mapped], 0).sum(1)
 
 
 def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:
-    """Dense maps between different people, as they are and damaged."""
+    """Measure dense maps between different people, without and with damage."""
     rng = np.random.default_rng(0)
     pairs = [rng.permutation(80)[:2] for _ in range(4 * count)]
     pairs = [(a, b) for a, b in pairs if a // 10 != b // 10][:count]
@@ -86,10 +85,10 @@ def faust(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any
             key, two = (f"faust {a} {kind}", f"faust {b} clean"), (changed.mesh, meshes[1])
             errors.setdefault(kind, []).append(pair_errors(bodies, key, two, own))
             if refine:
-                found = pair_errors(bodies, key, two, own, refine=True)
-                errors.setdefault(f"{kind}, refined", []).append(found)
-    means = {kind: float(np.mean([one.mean() for one in found])) for kind, found in errors.items()}
-    return {"pairs": len(pairs), **means, "curves": {kind: curve(found) for kind, found in errors.items()}}
+                refined_errors = pair_errors(bodies, key, two, own, refine=True)
+                errors.setdefault(f"{kind}, refined", []).append(refined_errors)
+    means = {kind: float(np.mean([one.mean() for one in each])) for kind, each in errors.items()}
+    return {"pairs": len(pairs), **means, "curves": {kind: curve(each) for kind, each in errors.items()}}
 
 
 def curve(errors: list[np.ndarray]) -> list[float]:
@@ -112,7 +111,7 @@ def damaged(mesh: fc.Mesh, kind: str, seed: int) -> damage.Damaged:
 
 
 def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, Any]:
-    """So many of the pairs of SHREC'19 humans, evenly spread over their list."""
+    """Measure ``count`` of the pairs of SHREC'19 humans, evenly spread over their list."""
     every = [fields[:2] for _, fields in read_pairs(root / "pairs.txt", [])]
     pairs = [every[k * len(every) // min(count, len(every))] for k in range(min(count, len(every)))]
     names = sorted({name for pair in pairs for name in pair}, key=int)
@@ -132,8 +131,8 @@ def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, A
         errors[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth)
         if refine:
             smooth[f"{a} {b}"] = pair_errors(bodies, (f"s{a}", f"s{b}"), two, truth, refine=True)
-    means = {key: float(found.mean()) for key, found in errors.items()}
-    found: dict[str, Any] = {
+    means = {key: float(own.mean()) for key, own in errors.items()}
+    result: dict[str, Any] = {
         "pairs": len(errors),
         "mean": float(np.mean(list(means.values()))),
         "median of pairs": float(np.median(list(means.values()))),
@@ -141,23 +140,23 @@ def shrec19(bodies: Bodies, root: Path, refine: bool, count: int) -> dict[str, A
         "curves": {"clean": curve(list(errors.values()))},
     }
     if refine:
-        found["mean, refined"] = float(np.mean([one.mean() for one in smooth.values()]))
-        found["curves"]["clean, refined"] = curve(list(smooth.values()))
-    return found
+        result["mean, refined"] = float(np.mean([one.mean() for one in smooth.values()]))
+        result["curves"]["clean, refined"] = curve(list(smooth.values()))
+    return result
 
 
 def parts(bodies: Bodies, root: Path, every: int) -> dict[str, Any]:
-    """Eight parts of the bodies for segmentation, by source, with what is taken for what."""
+    """Measure the eight parts of the bodies for segmentation, by source, with their confusion."""
     totals: dict[str, np.ndarray] = {}
     for item in HumanSegmentation.read(root, split="train").items[::every]:
         name, sample = item.name, item.read()
         source = name.split("/")[-1].split("_")[0].lower()
-        found = bodies.of(name, sample.mesh)
+        labels = bodies.predict(name, sample.mesh).labels
         truth = np.asarray(sample.target)
         matrix = totals.setdefault(source, np.zeros((8, 8)))
-        assert found.labels is not None
+        assert labels is not None
         known = truth >= 0
-        np.add.at(matrix, (truth[known], found.labels[known]), 1)
+        np.add.at(matrix, (truth[known], labels[known]), 1)
     accuracy = {source: float(np.trace(m) / m.sum()) for source, m in totals.items()}
     return {
         "accuracy": accuracy,
@@ -176,13 +175,13 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--network", default="bodies", help="name or run")
     parser.add_argument("--only", nargs="*", default=["parts", "faust", "shrec19"])
-    parser.add_argument("--refine", action="store_true", help="measure refined maps, too")
+    parser.add_argument("--refine", action="store_true", help="measure refined maps as well")
     parser.add_argument("--pairs", type=int, default=155, help="of bodies in FAUST and SHREC'19")
-    parser.add_argument("--asked", type=int, default=400, help="vertices of a shape to measure at")
+    parser.add_argument("--points", type=int, default=400, help="vertices of a shape to measure at")
     parser.add_argument("--every", type=int, default=1, help="every second, third … of the bodies with parts")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    bodies, results = Bodies(options.network, options.asked), {}
+    bodies, results = Bodies(options.network, options.points), {}
     for name in options.only:
         began = time.perf_counter()
         if name == "parts":
@@ -191,7 +190,7 @@ def main() -> None:
             results[name] = faust(bodies, options.data / "faust_remeshed", options.refine, options.pairs)
         else:
             results[name] = shrec19(bodies, options.data / "shrec19_humans", options.refine, options.pairs)
-        bodies.kept.clear()
+        bodies.predictions.clear()
         print(
             name,
             {k: v for k, v in results[name].items() if k not in ("confusion in %", "curves")},

@@ -1,10 +1,10 @@
-"""Field convolutions and their rivals on benchmark sets: each by one command, kept as tables and curves.
+"""Compare field convolutions and their rivals on benchmark sets: one command each, tables and curves.
 
     python benchmarks/comparisons.py FOLDER --data SETS --sets shrec11 faust humans --seeds 3
-    python benchmarks/comparisons.py                       # writes the tables again
+    python benchmarks/comparisons.py                       # rewrites the tables
 
-FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
-docs/data.md lays them out. On benchmark sets all networks have the same inputs and minutes of training, and
+FOLDER holds the training runs; an interrupted one continues when it is started again. SETS holds the sets as
+docs/data.md describes. On benchmark sets all networks have the same inputs and minutes of training, and
 each the recipe of its own paper, shortened as a whole to what fits into these minutes; SHREC'11 on positions
 has these recipes whole, and creatures have one recipe for all. The tables that `fieldconv compare` makes are
 kept in `benchmarks/results/comparisons`.
@@ -33,13 +33,13 @@ TABLES = ("runs.csv", "differences.csv")
 
 @dataclass(frozen=True)
 class Set:
-    """A benchmark set: its folder, the options of the comparison, and the metrics that are shown."""
+    """A benchmark set: its folder, the options of the comparison, and the metrics of the table."""
 
     folder: str | None  # None for embedded creatures
     options: str
     metrics: tuple[str, ...]
     networks: tuple[str, ...] = NETWORKS
-    drawn: str = "training"
+    figure: str = "training"
 
 
 SETS = {
@@ -60,13 +60,13 @@ SETS = {
         "faust_remeshed",
         "--preset quick --recipe own --hold-out 70:80 --budget 6 --features hks",
         ("within_0.05", "exact", "mean_error"),
-        drawn="curves",
+        figure="curves",
     ),
     "humans": Set(
         "shrec19_humans",
         "--preset quick --recipe own --budget 6 --samples 2048 --features hks",
         ("mean_average_precision", "mean_average_precision_scene_ball"),
-        drawn="curves",
+        figure="curves",
     ),
     "bodies": Set(
         "human_seg",
@@ -90,7 +90,7 @@ SETS = {
 
 
 def run(folder: Path, data: Path | None, name: str, seeds: int) -> None:
-    """Train and measure what is missing, and keep the tables and curves."""
+    """Train and measure the runs that are missing, and copy the tables and curves to the results."""
     chosen, out = SETS[name], folder / name
     words = ["compare", "--networks", ",".join(chosen.networks), *chosen.options.split()]
     if chosen.folder is not None:
@@ -98,11 +98,11 @@ def run(folder: Path, data: Path | None, name: str, seeds: int) -> None:
         words += ["--data", str(data / chosen.folder)]
     words += ["--seeds", str(seeds), "--threads", "1", "--out", str(out)]
     subprocess.run([sys.executable, *COMMAND_LINE, *words], check=True)
-    kept = RESULT / name
-    kept.mkdir(parents=True, exist_ok=True)
+    results = RESULT / name
+    results.mkdir(parents=True, exist_ok=True)
     for table in TABLES:
-        shutil.copy(out / table, kept / table)
-    shutil.copy(out / "figures" / f"{chosen.drawn}.png", DOCS / "figures" / f"compare_{name}.png")
+        shutil.copy(out / table, results / table)
+    shutil.copy(out / "figures" / f"{chosen.figure}.png", DOCS / "figures" / f"compare_{name}.png")
 
 
 def read(name: str, table: str) -> list[dict[str, str]]:
@@ -111,7 +111,7 @@ def read(name: str, table: str) -> list[dict[str, str]]:
 
 
 def table(name: str) -> str:
-    """One line for each network, the best first, then how the first of the set differs from the others."""
+    """Return a line for each network, the best first, and the differences from the first of the set."""
     chosen, rows = SETS[name], read(name, "runs.csv")
     metrics = [key for key in chosen.metrics if key in rows[0]]
     titles = [f"{key.replace('_', ' ')}{' × 100' if 'error' in key else ', %'}" for key in metrics]
@@ -131,26 +131,26 @@ def table(name: str) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Mean ± standard deviation over seeds; with one seed the number alone."""
+    """Return mean ± standard deviation over seeds, or the single value."""
     digits = 1 if max(values) > 10 else 2
     mean = f"{np.mean(values):.{digits}f}"
     return f"{mean} ± {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else mean
 
 
 def differences(name: str) -> str:
-    """A sentence: how the first network differs from each other one, and how likely chance makes it."""
+    """Return a sentence on the differences of the first network from the others, with their p-values."""
     rows, first = read(name, "differences.csv"), SETS[name].networks[0]
-    found = []
+    texts = []
     for row in rows:
         sign = 1 if row["network"] == first else -1
         other = row["other" if sign > 0 else "network"]
         if first in (row["network"], row["other"]):
             points = 100 * sign * float(row["mean_difference"])
-            found.append(f"{points:+.1f} points to `{other}` (p {chance(row)})")
+            texts.append(f"{points:+.1f} points to `{other}` (p {chance(row)})")
     corrected = f", chances corrected for all {len(rows)} pairs of networks" if len(rows) > 1 else ""
     return (
         f"`{first}`, mean difference over {rows[0]['shapes']} distinct test shapes or pairs{corrected}: "
-        f"{', '.join(found)}."
+        f"{', '.join(texts)}."
     )
 
 

@@ -76,10 +76,10 @@ def main() -> None:
     rows: dict[str, Counter[str]] = {}
     total: Counter[str] = Counter()
     for path in sorted(options.folder.rglob("*.py")):
-        found = count(path.read_text(encoding="utf-8")) + Counter(files=1)
+        counts = count(path.read_text(encoding="utf-8")) + Counter(files=1)
         row = "/".join(path.relative_to(options.folder).parts[:-1][: options.depth]) or "."
-        rows.setdefault(row, Counter()).update(found)
-        total.update(found)
+        rows.setdefault(row, Counter()).update(counts)
+        total.update(counts)
     columns = ("files", "lines", "code", "docstrings")
     print(f"{'folder':28}" + "".join(f"{name:>12}" for name in columns))
     for name, row in [*rows.items(), ("all", total)]:

@@ -1,4 +1,4 @@
-"""How much faster are eigenfunctions than with ARPACK, and are they the same?
+"""Compare the speed and the results of our eigenfunctions with ARPACK.
 
     python benchmarks/eigenfunctions.py
 
@@ -30,9 +30,9 @@ ROUNDS = 5
 
 
 def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     result = function()
-    return time.perf_counter() - begun, result
+    return time.perf_counter() - start, result
 
 
 def main() -> None:
@@ -52,9 +52,9 @@ def main() -> None:
             runs = [[seconds(solver) for solver in solvers] for _ in range(ROUNDS)]
         arpack, ours = (min(run[solver][0] for run in runs) for solver in range(2))
         values = [result[0] for _, result in runs[0]]
-        apart = np.abs(values[0] - values[1]).max() / values[0].max()
+        difference = np.abs(values[0] - values[1]).max() / values[0].max()
         table.add_row(
-            f"{size:,}", f"{arpack:.2f} s", f"{ours:.2f} s", f"{arpack / ours:.1f} ×", f"{apart:.0e}"
+            f"{size:,}", f"{arpack:.2f} s", f"{ours:.2f} s", f"{arpack / ours:.1f} ×", f"{difference:.0e}"
         )
     Console().print(table)
 

@@ -1,9 +1,9 @@
-"""What starting from the network for bodies brings when few bodies are labelled; see docs/bodies.md.
+"""Compare training from the network for bodies and from scratch on few labelled bodies; see docs/bodies.md.
 
     python benchmarks/finetune_bodies.py DATA [--network bodies] [--bodies 5 20] [--out results.json]
 
-DATA is the human segmentation set. So many of its bodies, drawn at random, are learnt from, with its own
-labels; 60 others are tested on. Networks are trained from the given weights and from nothing, for 400 steps.
+DATA is the human segmentation set. Networks are trained on random bodies of it, with its own labels, for 400
+steps, from the weights of the network and from scratch, and tested on 60 other bodies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fieldconv._io import write_json
 from fieldconv.datasets import HumanSegmentation, SurfaceDataset
 from fieldconv.training import Machine, start_from
 
-TESTED, STEPS = 60, 400
+TEST_BODIES, STEPS = 60, 400
 
 
 def main() -> None:
@@ -41,10 +41,10 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
         order = np.random.default_rng(seed).permutation(len(every.items))
-        items = tuple(every.items[k] for k in order[: TESTED + max(options.bodies)])
+        items = tuple(every.items[k] for k in order[: TEST_BODIES + max(options.bodies)])
         data = SurfaceDataset(replace(every, items=items), pre_transform=to_surface, cache=False)
         for bodies in options.bodies:
-            learnt, tested = data[TESTED : TESTED + bodies], data[:TESTED]
+            training, test = data[TEST_BODIES : TEST_BODIES + bodies], data[:TEST_BODIES]
             for start in ("bodies", "nothing"):
                 torch.manual_seed(seed)
                 model = fc.FCNet(settings)
@@ -52,7 +52,7 @@ def main() -> None:
                     start_from(model, base)
                 fc.train(
                     model,
-                    learnt,
+                    training,
                     preset="quick",
                     epochs=STEPS // bodies,
                     learning_rate=0.001 if start == "bodies" else 0.006,
@@ -60,7 +60,7 @@ def main() -> None:
                     quiet=True,
                     machine=Machine(threads=1),
                 )
-                accuracy = fc.evaluate(model, tested).metrics["accuracy"]
+                accuracy = fc.evaluate(model, test).metrics["accuracy"]
                 rows.append({"bodies": bodies, "seed": seed, "from": start, "accuracy": accuracy})
                 print(rows[-1], flush=True)
                 if options.out is not None:

@@ -2,8 +2,8 @@
 
     python benchmarks/geodesics.py [--faust FOLDER] [--tables accuracy speed growth]
 
-Speed is the ratio of two timings in the same run: potpourri3d's log map and transport (its default, and the
-strategy the paper used) against the local solver, on as many cores as there are. FAUST rows need the remeshed
+Speed is the ratio of two timings in the same run, on all cores: potpourri3d's log map and transport (its
+default, and the strategy of the paper) against the local solver. FAUST rows need the remeshed
 FAUST shapes (``tr_reg_000.off`` …); without them speed is measured on a sphere with as many vertices.
 """
 
@@ -33,7 +33,7 @@ def titled(title: str, *columns: str) -> Table:
 
 
 def sphere_mesh(count: int) -> Mesh:
-    """Unit sphere with ``count`` evenly spread vertices and an irregular triangulation."""
+    """Return a unit sphere with ``count`` evenly spread vertices and an irregular triangulation."""
     from scipy.spatial import ConvexHull
 
     number = np.arange(count) + 0.5
@@ -48,7 +48,7 @@ def sphere_mesh(count: int) -> Mesh:
 
 
 def sphere_errors(mesh: Mesh, discs: Discs) -> list[str]:
-    """Relative error of r (mean, worst), mean error of θ and of the transport, against the closed form."""
+    """Return the relative error of r (mean, worst), and the mean errors of θ and of the transport."""
     unit = mesh.vertices
     apart = discs.centres != discs.targets
     p, q = discs.centres[apart], discs.targets[apart]
@@ -137,10 +137,10 @@ def accuracy(faust: Path | None) -> None:
         for name, solve in solvers.items():
             errors = []
             for mesh in meshes:
-                chosen = np.arange(11, len(mesh.vertices), len(mesh.vertices) // 20)
+                centres = np.arange(11, len(mesh.vertices), len(mesh.vertices) // 20)
                 exact = PyGeodesicAlgorithmExact(mesh.vertices, mesh.faces)
-                discs = solve(mesh, radius, chosen)
-                for number, source in enumerate(chosen):
+                discs = solve(mesh, radius, centres)
+                for number, source in enumerate(centres):
                     rows = slice(discs.offsets[number], discs.offsets[number + 1])
                     targets = discs.targets[rows]
                     true = exact.geodesicDistances(np.array([source]), None)[0][targets]
@@ -163,11 +163,11 @@ def _exactness(discs: Discs, true: np.ndarray) -> list[str]:
 def speed(faust: Path | None) -> None:
     mesh = Mesh.load(faust / "tr_reg_000.off") if faust is not None else sphere_mesh(4999)
     mesh = mesh.normalised()
-    geodesic_discs(mesh, 0.05, sources=[0])  # compiled
-    every = len(mesh.vertices)
-    some = np.arange(0, every, 20)
+    geodesic_discs(mesh, 0.05, sources=[0])  # compiles
+    count = len(mesh.vertices)
+    some = np.arange(0, count, 20)
     rows: dict[str, float] = {}
-    # Alternately, so that a busy moment hits all alike; one heat solve per source, so some sources tell all.
+    # Taking turns, so that a busy moment affects all. Each source costs one heat solve, so some are enough.
     for _ in range(3):
         began = time.perf_counter()
         discs = geodesic_discs(mesh, 0.05)
@@ -175,10 +175,10 @@ def speed(faust: Path | None) -> None:
         for name, strategy in {"default": "AffineLocal", "as in the paper": "VectorHeat"}.items():
             began = time.perf_counter()
             heat_discs(mesh, 0.05, some, strategy=strategy)
-            taken = (time.perf_counter() - began) * every / len(some)
+            taken = (time.perf_counter() - began) * count / len(some)
             rows[name] = min(rows.get(name, np.inf), taken)
     table = titled(
-        f"All discs of {every:,} vertices, ε = 0.05, {len(discs):,} pairs, warm", "solver", "seconds", "ratio"
+        f"All discs of {count:,} vertices, ε = 0.05, {len(discs):,} pairs, warm", "solver", "seconds", "ratio"
     )
     table.add_row(
         "potpourri3d log map + transport, default",
@@ -201,7 +201,7 @@ def speed(faust: Path | None) -> None:
         f"Large discs: {len(sources)} of {count:,} vertices, ε = 0.2", "solver", "seconds", "µs per pair"
     )
     for solver in ("local", "front"):
-        geodesic_discs(mesh, 0.2, [0], solver=solver)  # compiled
+        geodesic_discs(mesh, 0.2, [0], solver=solver)  # compiles
         began = time.perf_counter()
         discs = geodesic_discs(mesh, 0.2, sources, solver=solver)
         taken = time.perf_counter() - began
@@ -210,7 +210,7 @@ def speed(faust: Path | None) -> None:
 
 
 class PeakMemory:
-    """Largest resident size above the one at the beginning, sampled by a thread."""
+    """Peak of the resident memory above that at the start, sampled by a thread."""
 
     def __enter__(self) -> PeakMemory:
         import psutil

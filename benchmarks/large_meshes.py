@@ -1,10 +1,10 @@
-"""Whole commands on meshes of any size: seconds, processor time, memory, and how they grow.
+"""Measure whole commands on meshes of any size: seconds, processor time, memory, and their growth.
 
     python benchmarks/large_meshes.py RUN … [--sizes 10000 … 2000000] [--out growth.json] [--plot growth.png]
 
-Each RUN is a trained network, such as what `fieldconv demo` leaves. Each command is a process of its own,
-start-up included. The meshes are bumpy tori of the sizes asked for. The last column is what each further
-vertex costs: growth is linear where it stays the same.
+Each RUN is a trained network, such as that of `fieldconv demo`. Each command runs in its own process; its
+start-up counts. The meshes are bumpy tori. The last column is the cost of each further vertex: where it is
+constant, growth is linear.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SIZES = (500, 10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000)
 
 
 def bumpy_torus(vertices: int) -> Mesh:
-    """A torus of about so many vertices, uneven, so that nothing about it is symmetric."""
+    """Return a torus with about so many vertices and no symmetry."""
     around = round((2 * vertices) ** 0.5)
     points, faces = shapes.torus(1.0, 0.4, around, max(vertices // around, 3))
     angle = np.arctan2(points[:, 1], points[:, 0])
     return Mesh(points * (1 + 0.1 * np.sin(5 * angle)[:, None]) + 0.02 * np.sin(9 * points), faces)
 
 
-def measured(arguments: list[str]) -> dict[str, float]:
+def run_command(arguments: list[str]) -> dict[str, float]:
     """Run a command; return its seconds, processor seconds and largest memory in gigabytes."""
     began = time.monotonic()
     process = os.posix_spawn(
@@ -58,7 +58,7 @@ def measured(arguments: list[str]) -> dict[str, float]:
 
 
 def microseconds(row: dict[str, float], before: dict[str, float]) -> float:
-    """Of processor time for each vertex that a mesh has more than the one before."""
+    """Return the processor time of each vertex that a mesh has more than the one before."""
     return 1e6 * (row["processor"] - before["processor"]) / (row["vertices"] - before["vertices"])
 
 
@@ -83,7 +83,7 @@ def main() -> None:
                 f"predict {run.name}": ["predict", str(run), path, "--out", out] for run in options.runs
             }
             for command, arguments in lines.items():
-                row = {"vertices": len(mesh.vertices), **measured(arguments)}
+                row = {"vertices": len(mesh.vertices), **run_command(arguments)}
                 results.setdefault(command, []).append(row)
                 print(command, row, flush=True)
     console = Console(width=110)
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def plot(results: dict[str, list[dict[str, float]]], path: Path) -> None:
-    """Processor time over vertices, both logarithmic, with a straight line for linear growth."""
+    """Plot processor time over vertices, both logarithmic, with a straight line for linear growth."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")

@@ -66,7 +66,7 @@ STEPS = {
 
 
 def torus(vertices: int, degree: int) -> Surface:
-    """Random points of the flat unit torus, with as many neighbours on average, and random frames."""
+    """Return random points of the flat unit torus with that mean number of neighbours, and random frames."""
     draw = np.random.default_rng(0)
     points = draw.random((vertices, 2))
     radius = float(np.sqrt(degree / (np.pi * vertices)))
@@ -104,10 +104,10 @@ def per_edge_conv(x: Tensor, surface: Surface, conv: FieldConv) -> Tensor:
         psi.scatter_(1, lower[:, None] + 1, fraction[:, None])
     orders = torch.arange(-conv.band_limit, conv.band_limit + 1)
     size, angle = x.abs()[sender], x.angle()[sender]
-    seen = surface.log.angle()[:, None] - angle
-    turn = (angle + surface.transport.angle()[:, None])[..., None] + orders * seen[..., None]
-    carried = torch.polar((surface.weight[:, None] * size)[..., None].expand_as(turn).contiguous(), turn)
-    votes = carried[:, :, None, :] * psi[:, None, :, None]  # (E, C, N, 2B+1)
+    relative = surface.log.angle()[:, None] - angle
+    turn = (angle + surface.transport.angle()[:, None])[..., None] + orders * relative[..., None]
+    transported = torch.polar((surface.weight[:, None] * size)[..., None].expand_as(turn).contiguous(), turn)
+    votes = transported[:, :, None, :] * psi[:, None, :, None]  # (E, C, N, 2B+1)
     gathered = torch.zeros(len(x), *votes.shape[1:], dtype=x.dtype).index_add(0, receiver, votes)
     real, imag = conv.coefficients()
     filters = torch.complex(real, imag).permute(3, 2, 1, 0)  # (O, C, N, 2B+1)
@@ -207,7 +207,7 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def race(baseline: Callable[[], Any], ours: Callable[[], Any], rounds: int, each: int) -> tuple[float, float]:
-    """Best time of each, taking turns."""
+    """Return the best time of each; they take turns."""
     ours()
     slow, fast = [], []
     for _ in range(rounds):
@@ -218,7 +218,7 @@ def race(baseline: Callable[[], Any], ours: Callable[[], Any], rounds: int, each
 
 
 def status(field: str) -> int:
-    """Bytes, from what Linux tells about this process."""
+    """Return bytes of this process, from Linux's status file."""
     for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith(field):
             return int(line.split()[1]) * 1024
@@ -226,7 +226,7 @@ def status(field: str) -> int:
 
 
 def print_memory(request: str) -> None:
-    """In a fresh process: compile on a small case, then print the growth of the peak, and the peak."""
+    """Compile on a small case, then print the growth of the peak, and the peak; run in a fresh process."""
     kind, options = json.loads(request)
     if kind == "step":
         keep_freed_memory()
@@ -234,16 +234,16 @@ def print_memory(request: str) -> None:
     PASSES[kind](**{**options, **small})()
     run = PASSES[kind](**options)
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forget the peak so far
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak
     before = status("VmRSS")
     run()
     if kind == "step":
-        run()  # now with the optimiser's own memory
+        run()  # the optimiser has allocated its memory
     print(status("VmHWM") - before, status("VmHWM"))
 
 
 def memory(kind: str, backend: str = "auto", **options: Any) -> tuple[int, int]:
-    """Growth of the peak over one pass, and the peak of the whole process, in bytes."""
+    """Return the growth of the peak over one pass, and the peak of the whole process, in bytes."""
     command = [sys.executable, __file__, "--print-memory", json.dumps([kind, options])]
     environment = {**os.environ, "FIELDCONV_BACKEND": backend}
     ran = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environment)
@@ -287,7 +287,7 @@ def show_conv() -> None:
 
 
 def show_rate() -> None:
-    """Sixteen operations per edge, frequency and channel: a complex product added to two rings."""
+    """Count sixteen operations per edge, frequency and channel: a complex product added to two rings."""
     rows = table(
         "Aggregation against a dense product, billions of operations per second",
         "size", "dense", "aggregate", "share", "its adjoint", "share",
@@ -323,7 +323,7 @@ def show_echo() -> None:
 
 
 def baseline_step(task: str, vertices: int, degree: int, classes: int) -> float:
-    """Convolutions and ECHO of the network, per edge, each timed alone and added up."""
+    """Time the convolutions and ECHO of the network, per edge, each alone, and add them up."""
     net = FCNet.for_task(task, classes=classes, preset="paper")
     convs = Counter(
         (m.in_channels, m.out_channels, m.rings, m.band_limit)
@@ -491,7 +491,7 @@ def plain_vote(cast: Any, magnitudes: Any) -> None:
 
 
 def show_vectors() -> None:
-    """Each kernel alone, on one thread."""
+    """Time each kernel alone, on one thread."""
     global plain_factor
     import numba
 
@@ -521,15 +521,15 @@ def show_vectors() -> None:
         options = geometry, -case["band_limit"], rings, "linear", False
         edges = sorted_edges(geometry, case["vertices"], rings, "linear", torch.float32)
         without = edges, -case["band_limit"], rings
-        found = aggregate.gather(y, *options)
-        ordered, out = planar(y[:, edges.point]), planar(torch.zeros_like(found))
+        gathered = aggregate.gather(y, *options)
+        ordered, out = planar(y[:, edges.point]), planar(torch.zeros_like(gathered))
         add(
             f"aggregate, {name}",
             partial(gather, *without, ordered, out),
             partial(aggregate.gather, y, *options),
         )
-        np.testing.assert_allclose(out, planar(found), rtol=1e-3, atol=1e-5)
-        adjoint = partial(aggregate.scatter, found, *options)
+        np.testing.assert_allclose(out, planar(gathered), rtol=1e-3, atol=1e-5)
+        adjoint = partial(aggregate.scatter, gathered, *options)
         add(f"its adjoint, {name}", partial(scatter, *without, out, ordered), adjoint)
     geometry = Geometry.of(torus(VOTES["vertices"], VOTES["degree"]))
     x = torch.randn(VOTES["vertices"], VOTES["channels"], dtype=torch.complex64)
@@ -550,7 +550,7 @@ def show_growth(plot: Path | None) -> None:
         "channels": [16, 32, 64, 128],
         "band_limit": [0, 1, 2, 3, 4],
     }
-    found: dict[str, list[tuple[int, float, float]]] = {}
+    times: dict[str, list[tuple[int, float, float]]] = {}
     rows = table(
         "Growth of FieldConv, forward and backward", "", "", "time", "per unit", "memory", "per unit"
     )
@@ -566,14 +566,14 @@ def show_growth(plot: Path | None) -> None:
             label = f"2B + 1 = {units}" if name == "band_limit" else f"{value:,}"
             unit_time, unit_size = f"{1e6 * taken / units:,.1f} µs", f"{size / units / 1024:,.1f} kB"
             rows.add_row(name, label, milliseconds(taken), unit_time, megabytes(size), unit_size)
-            found.setdefault(name, []).append((units, taken, size))
+            times.setdefault(name, []).append((units, taken, size))
         rows.add_section()
     console.print(rows)
     if plot:
-        draw(found, plot)
+        draw(times, plot)
 
 
-def draw(found: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
+def draw(times: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
     from matplotlib.figure import Figure
 
     from fieldconv._io import atomic_path
@@ -581,7 +581,7 @@ def draw(found: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
     names = {"vertices": "vertices", "channels": "channels", "band_limit": "frequencies 2B + 1"}
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     axes = figure.subplots(2, 3, sharex="col")
-    for column, (name, points) in enumerate(found.items()):
+    for column, (name, points) in enumerate(times.items()):
         units, times, sizes = np.array(points).T
         for axis, values, label in zip(
             axes[:, column], (times * 1e3, sizes / 2**20), ("ms", "MB"), strict=True

@@ -1,8 +1,7 @@
 """Other meshes of the same shape: finer, triangulated anew.
 
-Every function takes a closed mesh. It gives a mesh and, for each of its vertices, the vertex of the given
-mesh that it came from or lies nearest to, by which a ground truth is carried over. Noisier and coarser ones
-come from `fieldconv.geometry.damage.damage`.
+Every function takes a closed mesh. It returns a mesh and, for each of its vertices, the original vertex, or
+the nearest one, to transfer a ground truth. `fieldconv.geometry.damage` makes noisier and coarser meshes.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ Variant = tuple[Mesh, Ints]
 
 
 def subdivided(mesh: Mesh, vertices: int, rng: np.random.Generator) -> Variant:
-    """Random edges split in the middle, up to so many vertices: small triangles beside large ones."""
-    given, origin = mesh.vertices, np.arange(len(mesh.vertices))
+    """Split random edges in the middle, up to that number of vertices, for triangles of mixed sizes."""
+    original, origin = mesh.vertices, np.arange(len(mesh.vertices))
     while len(mesh.vertices) < vertices:
         edges = _some_edges(mesh, rng)[: vertices - len(mesh.vertices)]
         a, b, c, d = _corners(mesh, edges)
         middle = len(mesh.vertices) + np.arange(len(edges))
         point = (mesh.vertices[a] + mesh.vertices[b]) / 2
-        nearer = np.linalg.norm(given[origin[a]] - point, axis=1) < np.linalg.norm(
-            given[origin[b]] - point, axis=1
+        nearer = np.linalg.norm(original[origin[a]] - point, axis=1) < np.linalg.norm(
+            original[origin[b]] - point, axis=1
         )
         origin = np.concatenate([origin, np.where(nearer, origin[a], origin[b])])
         faces = _replace(mesh, edges, [(a, middle, c), (middle, b, c), (b, middle, d), (middle, a, d)])
@@ -35,13 +34,13 @@ def subdivided(mesh: Mesh, vertices: int, rng: np.random.Generator) -> Variant:
 
 
 def flipped(mesh: Mesh, rounds: int, rng: np.random.Generator) -> Variant:
-    """The same vertices, random edges replaced by the other diagonal wherever that fits."""
+    """Flip random edges where that gives good triangles."""
     for _ in range(rounds):
         edges = _some_edges(mesh, rng)
         a, b, c, d = _corners(mesh, edges)
         normal = _normals(mesh, a, b, c) + _normals(mesh, b, a, d)
         total = (normal**2).sum(axis=1)
-        # Both new triangles look the same way, and neither is a sliver.
+        # Both new triangles have the same orientation, and neither is a sliver.
         good = np.ones(len(edges), bool)
         for triangle in ((a, d, c), (d, b, c)):
             good &= (_normals(mesh, *triangle) * normal).sum(axis=1) > 0.2 * total
@@ -54,7 +53,7 @@ def flipped(mesh: Mesh, rounds: int, rng: np.random.Generator) -> Variant:
             np.concatenate([known, new]), axis=0, return_index=True, return_counts=True
         )
         alone = np.zeros(len(known) + len(new), bool)
-        alone[first[count == 1]] = True  # a diagonal that is no edge yet, wanted once
+        alone[first[count == 1]] = True  # new diagonals that are not edges yet, each once
         good &= alone[len(known) :]
         a, b, c, d = a[good], b[good], c[good], d[good]
         mesh = Mesh(mesh.vertices, _replace(mesh, edges[good], [(a, d, c), (d, b, c)]))
@@ -62,14 +61,14 @@ def flipped(mesh: Mesh, rounds: int, rng: np.random.Generator) -> Variant:
 
 
 def remeshed(mesh: Mesh, rng: np.random.Generator) -> Variant:
-    """About as many vertices, at other places and joined otherwise: subdivided, then decimated."""
+    """Subdivide, then decimate: about as many vertices at other places, with other edges."""
     finer, first = subdivided(mesh, 2 * len(mesh.vertices), rng)
     coarser = decimate(finer, len(mesh.vertices))
     return coarser.mesh, first[coarser.nearest]
 
 
 def _some_edges(mesh: Mesh, rng: np.random.Generator) -> Ints:
-    """(k, 2) random edges, no two of one triangle, each as its corners 3 f + i in both triangles."""
+    """Return (k, 2) random edges, no two of one triangle, as their corners 3 f + i in both triangles."""
     ends = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
     edges = np.lexsort(ends.T).reshape(-1, 2)
     rank = np.empty(len(ends), np.int64)
@@ -79,7 +78,7 @@ def _some_edges(mesh: Mesh, rng: np.random.Generator) -> Ints:
 
 
 def _corners(mesh: Mesh, edges: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """a, b, c, d of the triangles (a, b, c) and (b, a, d) at each edge (a, b)."""
+    """Return a, b, c, d of the triangles (a, b, c) and (b, a, d) at each edge (a, b)."""
     corners = mesh.faces.ravel()
     face, corner = np.divmod(edges, 3)
     a, b = corners[edges].T
@@ -88,7 +87,7 @@ def _corners(mesh: Mesh, edges: Ints) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _replace(mesh: Mesh, edges: Ints, triangles: list[tuple[Ints, Ints, Ints]]) -> Ints:
-    """The faces without those at the edges, and with other ones."""
+    """Return the faces, with other triangles at the edges."""
     left = np.delete(mesh.faces, (edges // 3).ravel(), axis=0)
     return np.concatenate([left, *(np.stack(corners, axis=1) for corners in triangles)])
 

@@ -47,7 +47,7 @@ console = Console(width=110)
 def prepared(
     mesh: Any, name: str, classes: int, changes: dict[str, Any]
 ) -> tuple[Any, Callable[[], Surface]]:
-    """A network for so many classes, and how to prepare the mesh for it."""
+    """Return a network for that number of classes, and its preparation of the mesh."""
     torch.manual_seed(0)
     network = network_named(name).for_task(
         "correspondence", classes=classes, preset="reproduce", features="hks", **changes
@@ -57,7 +57,7 @@ def prepared(
 
 
 def step_of(network: Any, surface: Surface) -> Callable[[], None]:
-    """One step of Adam on a cross entropy, as training does it."""
+    """Return one step of Adam on a cross entropy, as in training."""
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-4, fused=True)
     target = torch.randint(
         network.config.outputs, (surface.num_nodes,), generator=torch.Generator().manual_seed(0)
@@ -74,7 +74,7 @@ def step_of(network: Any, surface: Surface) -> Callable[[], None]:
 def in_turns(
     jobs: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float]
 ) -> dict[str, np.ndarray]:
-    """Seconds of each job in each round; a first round is not counted."""
+    """Return the seconds of each job in each round, after a first round."""
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for number in range(rounds + 1):
         for name, job in jobs.items():
@@ -94,7 +94,7 @@ def show(title: str, seconds: dict[str, np.ndarray], base: str) -> None:
 
 
 def parts(network: Any, surface: Surface, rounds: int) -> None:
-    """Where the time of a step goes, by operation."""
+    """Print the time of a step by operation."""
     step, spent = step_of(network, surface), defaultdict(float)
     step()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
@@ -109,7 +109,7 @@ def parts(network: Any, surface: Surface, rounds: int) -> None:
 
 
 def dense(products: int) -> Callable[..., int]:
-    """Operations of so many products of x, (n, K), with weights (O, K)."""
+    """Return the operations of that number of products of x, (n, K), with weights (O, K)."""
 
     def count(x: torch.Size, keep: torch.Size, weight: torch.Size, *_: Any, **__: Any) -> int:
         return products * 2 * x[0] * weight[0] * weight[1]
@@ -118,7 +118,7 @@ def dense(products: int) -> Callable[..., int]:
 
 
 def operations(network: Any, surface: Surface) -> float:
-    """Multiplications and additions of a training step: matrix products, and sums over discs.
+    """Count multiplications and additions of a training step: matrix products, and sums over discs.
 
     Zeros count, also where they are passed over.
     """

@@ -1,11 +1,11 @@
-"""Discs of many odd meshes: how many were tried, and which took longest.
+"""Compute discs of many odd meshes; report failures and the slowest.
 
     python benchmarks/odd_meshes.py [--count 100000] [--first 0] [--limit 1.0] [--workers 1]
 
 Each mesh is made from its seed by tests/odd_meshes.py and scaled to unit area; then all its discs are
-computed, at a radius that the seed decides. A mesh fails if a solver takes more processor time than the
-limit, or if its discs are not finite, symmetric, within the radius and around their centres. What fails is
-listed with its seed; ``--first SEED --count 1`` repeats it.
+computed, at a random radius. A mesh fails if a solver takes more processor time than the
+limit, or if its discs are not finite, symmetric, within the radius and around their centres. Failures are
+listed with their seeds; ``--first SEED --count 1`` repeats one.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ import odd_meshes
 from fieldconv.geometry import Discs, Mesh, geodesic_discs
 
 SOLVERS = ("local", "front")
-PATIENCE = 30.0  # seconds after which a worker is stopped
+MAX_SECONDS = 30.0  # without a result; then a worker is stopped
 
 console = Console(width=110)
 
 
 @dataclass
 class Outcome:
-    """What became of one odd mesh: seconds of its slowest solver, and what was wrong, if anything."""
+    """Outcome of one odd mesh: seconds of its slowest solver, and the problem, if any."""
 
     seed: int
     seconds: float = 0.0
     vertices: int = 0
     refused: bool = False
-    wrong: str = ""
+    problem: str = ""
 
 
-def tried(seed: int) -> Outcome:
+def compute_discs(seed: int) -> Outcome:
     """Compute the discs of an odd mesh by all solvers."""
     vertices, faces, radius = odd_meshes.odd_mesh(seed)
     mesh = Mesh(vertices, faces)
@@ -58,11 +58,11 @@ def tried(seed: int) -> Outcome:
         began = time.process_time()
         discs = geodesic_discs(mesh, radius, solver=solver)
         outcome.seconds = max(outcome.seconds, time.process_time() - began)
-        outcome.wrong = outcome.wrong or what_is_wrong(discs, len(mesh.vertices), radius)
+        outcome.problem = outcome.problem or problem_of(discs, len(mesh.vertices), radius)
     return outcome
 
 
-def what_is_wrong(discs: Discs, count: int, radius: float) -> str:
+def problem_of(discs: Discs, count: int, radius: float) -> str:
     if not all(np.isfinite(values).all() for values in (discs.distance, discs.angle, discs.transport)):
         return "not finite"
     if (discs.distance > radius).any():
@@ -77,21 +77,21 @@ def what_is_wrong(discs: Discs, count: int, radius: float) -> str:
 
 
 def work(seeds: range, results: Connection) -> None:
-    """Try one seed after the other, and send an `Outcome` for each."""
+    """Send an `Outcome` for each seed."""
     warnings.simplefilter("ignore")
     tetrahedron = Mesh(np.eye(4, 3), [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
     for solver in SOLVERS:
-        geodesic_discs(tetrahedron, 1.0, solver=solver)  # compiled
+        geodesic_discs(tetrahedron, 1.0, solver=solver)  # compiles
     results.send(None)
     for seed in seeds:
         try:
-            results.send(tried(seed))
+            results.send(compute_discs(seed))
         except Exception as error:
-            results.send(Outcome(seed, wrong=f"{type(error).__name__}: {error}"))
+            results.send(Outcome(seed, problem=f"{type(error).__name__}: {error}"))
 
 
 def campaign(seeds: range, workers: int) -> list[Outcome]:
-    """Try all seeds in several processes; one that is silent for too long is stopped: its seed failed."""
+    """Run all seeds in several processes; the seed of a process that is silent for too long fails."""
     outcomes: list[Outcome] = []
     lanes: dict[Connection, tuple[multiprocessing.Process, range, float]] = {}
 
@@ -101,7 +101,7 @@ def campaign(seeds: range, workers: int) -> list[Outcome]:
             process = multiprocessing.Process(target=work, args=(rest, theirs), daemon=True)
             process.start()
             theirs.close()
-            lanes[ours] = (process, rest, time.monotonic() + 300)  # it may have to compile
+            lanes[ours] = (process, rest, time.monotonic() + 300)  # it may compile first
 
     for lane in range(workers):
         start(seeds[lane::workers])
@@ -112,23 +112,25 @@ def campaign(seeds: range, workers: int) -> list[Outcome]:
                 process, rest, _ = lanes[results]
                 try:
                     outcome = results.recv()
-                except EOFError:  # it has ended, or crashed
+                except EOFError:  # the process ended or crashed
                     del lanes[results]
                     process.join()
                     if len(rest):
-                        outcomes.append(Outcome(rest[0], wrong=f"the process ended with {process.exitcode}"))
+                        outcomes.append(
+                            Outcome(rest[0], problem=f"the process ended with {process.exitcode}")
+                        )
                         start(rest[1:])
                     continue
                 if outcome is not None:
                     outcomes.append(outcome)
                     rest = rest[1:]
-                lanes[results] = (process, rest, time.monotonic() + PATIENCE)
+                lanes[results] = (process, rest, time.monotonic() + MAX_SECONDS)
                 progress.update(bar, completed=len(outcomes))
             for results, (process, rest, deadline) in list(lanes.items()):
                 if len(rest) and time.monotonic() > deadline and not results.poll():
                     process.kill()
                     del lanes[results]
-                    outcomes.append(Outcome(rest[0], PATIENCE, wrong="stopped"))
+                    outcomes.append(Outcome(rest[0], MAX_SECONDS, problem="stopped"))
                     start(rest[1:])
     return outcomes
 
@@ -144,12 +146,12 @@ def main() -> int:
     options = parser.parse_args()
     outcomes = campaign(range(options.first, options.first + options.count), options.workers)
     for outcome in outcomes:
-        if not outcome.wrong and outcome.seconds > options.limit:
-            outcome.wrong = "too slow"
-    failed = [outcome for outcome in outcomes if outcome.wrong]
+        if not outcome.problem and outcome.seconds > options.limit:
+            outcome.problem = "too slow"
+    failed = [outcome for outcome in outcomes if outcome.problem]
     refused = sum(outcome.refused for outcome in outcomes)
     seconds = np.array([outcome.seconds for outcome in outcomes if not outcome.refused])
-    table = Table("tried", "refused", "failed", "mean", "99.9 % below", "slowest", title="Odd meshes")
+    table = Table("meshes", "refused", "failed", "mean", "99.9 % below", "slowest", title="Odd meshes")
     table.add_row(
         f"{len(outcomes):,}",
         f"{refused:,}",
@@ -162,7 +164,7 @@ def main() -> int:
     slowest = max(outcomes, key=lambda outcome: outcome.seconds)
     console.print(f"slowest: seed {slowest.seed}, {slowest.vertices} vertices")
     for outcome in failed[:50]:
-        console.print(f"seed {outcome.seed}: {outcome.wrong} ({outcome.seconds:.2f} s)")
+        console.print(f"seed {outcome.seed}: {outcome.problem} ({outcome.seconds:.2f} s)")
     return 1 if failed else 0
 
 

@@ -1,13 +1,12 @@
-"""Training from packed files against training from memory: processor time of the same steps, in turns.
+"""Compare the processor time of training steps from packed files and from memory.
 
     python benchmarks/packed.py [--meshes 20] [--rounds 4] [--network fcnet]
 
 Embedded creatures, segmentation, the preset `quick`: reading, collating, loss and gradient of every step of
-an epoch, by one thread. "in memory" is the dataset as it was made. "packed, kept" has read each surface
-before and keeps it, as long as there is room (4 GB by default). "packed, read" has no room at all: every
-surface is read from its file whenever its turn comes, as happens with sets larger than the memory; in
-training another thread does that meanwhile. Of each step the quickest of all rounds counts; the first round,
-which compiles, is left out.
+an epoch, by one thread. "in memory" is the plain dataset. "packed, kept" holds in memory every surface
+that it has read, up to 4 GB by default. "packed, read" reads every surface from its file in each step, as for
+sets larger than the memory; in training, another thread reads ahead. Of each step the quickest of all rounds
+counts, without the first, which compiles.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def fill_table(page: Path, name: str, text: str) -> None:
-    """Put the text between the marks ``<!-- table: name -->`` and ``<!-- end of table -->`` of the page."""
+    """Write the text between the marks ``<!-- table: name -->`` and ``<!-- end of table -->`` of the page."""
     begin, end = f"<!-- table: {name} -->\n", "<!-- end of table -->"
     before, rest = page.read_text(encoding="utf-8").split(begin)
     after = rest.split(end, 1)[1]

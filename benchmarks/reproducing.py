@@ -1,11 +1,11 @@
-"""Does the published recipe reproduce? The presets `paper` and `reproduce`, and what lies between them.
+"""Reproduce the paper: measure the presets `paper` and `reproduce`, and variants between them.
 
     python benchmarks/reproducing.py FOLDER --data SETS --set shrec11 --rows paper reproduce --parts 0 1 2
-    python benchmarks/reproducing.py                           # writes the tables and the curves again
+    python benchmarks/reproducing.py                           # rewrites the tables and the curves
 
 FOLDER keeps the training runs; what is interrupted goes on when it is started again. SETS holds the sets as
 docs/data.md lays them out. A part is a random split and seed (SHREC'11), or what is held out (bodies, FAUST).
-What is measured is kept in `benchmarks/results/reproducing`, with the loss and score of every epoch.
+Results are in `benchmarks/results/reproducing`, with the loss and score of every epoch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEDULE = f"{ADAMW} --schedule one_cycle --learning-rate 0.005"
 
 @dataclass(frozen=True)
 class Set:
-    """A benchmark set: its folder, its task, the options of each part, and the metric that is shown.
+    """A benchmark set: its folder, its task, the options of each part, and the metric in the table.
 
     Parts in ``apart`` are of another kind than the others, and are not averaged with them.
     """
@@ -42,7 +42,7 @@ class Set:
     parts: dict[str, str]
     metric: str
     published: str
-    over: str  # what mean and standard deviation are taken of
+    over: str  # what the mean and standard deviation are over
     apart: tuple[str, ...] = ()
 
 
@@ -121,7 +121,7 @@ EARLIER = {  # measured with an earlier version, see the page
     "first-weights-60": "… 60 epochs",
 }
 TITLES = {**{row: title for row, (title, _) in ROWS.items()}, **EARLIER}
-DRAWN = {  # colour of each row
+COLOURS = {  # of each row in the plots
     "paper": "#c1272d",
     "paper-exact-discs": "#e08214",
     "paper-slow": "#7a3b8f",
@@ -140,9 +140,9 @@ FIGURES = {
 
 
 def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
-    """Train and keep one run, unless it is kept already."""
-    chosen, kept = SETS[name], RESULT / f"{name}-{row}-{part}.json"
-    if kept.is_file():
+    """Train one run and write its result, unless it exists."""
+    chosen, path = SETS[name], RESULT / f"{name}-{row}-{part}.json"
+    if path.is_file():
         return
     run = folder / f"{name}-{row}-{part}"
     words = [*ROWS[row][1].split(), *chosen.parts[part].split()]
@@ -153,51 +153,51 @@ def one(folder: Path, data: Path, name: str, row: str, part: str) -> None:
     with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
         epochs = list(csv.DictReader(file))
     result |= {key: [float(f"{float(row[key] or 'nan'):.4g}") for row in epochs] for key in ("loss", "score")}
-    with atomic_path(kept) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def kept_runs(name: str) -> dict[str, dict[str, Any]]:
-    """Return what is kept of a set, by row and part."""
-    found: dict[str, dict[str, Any]] = {}
+def read_runs(name: str) -> dict[str, dict[str, Any]]:
+    """Return the results of a set, by row and part."""
+    runs: dict[str, dict[str, Any]] = {}
     for row in TITLES:
         for part in SETS[name].parts:
             path = RESULT / f"{name}-{row}-{part}.json"
             if path.is_file():
-                found.setdefault(row, {})[part] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+                runs.setdefault(row, {})[part] = json.loads(path.read_text(encoding="utf-8"))
+    return runs
 
 
 def base_of(row: str) -> str:
-    """Return the preset of which a row is a variant."""
+    """Return the preset that a row varies."""
     return next((preset for preset in ("paper", "quick") if row.startswith(preset)), "reproduce")
 
 
 def full_title(row: str) -> str:
-    """Return the title of a row that does not stand below its preset's."""
+    """Return the title of a row, including its preset."""
     return TITLES[row].replace("… ", f"`{base_of(row)}`, ")
 
 
 def table(name: str) -> str:
-    """One line for each row: every part, and mean ± standard deviation of several."""
-    chosen, kept = SETS[name], kept_runs(name)
-    parts = [part for part in chosen.parts if any(part in runs for runs in kept.values())]
+    """Return a line for each row: every part, and mean ± standard deviation of several."""
+    chosen, results_of = SETS[name], read_runs(name)
+    parts = [part for part in chosen.parts if any(part in runs for runs in results_of.values())]
     heads = [f"{chosen.title}, {chosen.metric.replace('_', ' ')} in %", *parts, f"{chosen.over}, mean ± sd"]
     lines = [f"| {' | '.join(heads)} |"]
     lines.append(f"|---|{'---:|' * (len(parts) + 1)}")
-    for row, runs in kept.items():
+    for row, runs in results_of.items():
         values = {part: 100 * run["metrics"][chosen.metric] for part, run in runs.items()}
         cells = [f"{values[part]:.1f}" if part in values else "" for part in parts]
         every = [value for part, value in values.items() if part not in chosen.apart]
         mean = f"{np.mean(every):.1f} ± {np.std(every, ddof=1):.1f}" if len(every) > 1 else ""
-        title = TITLES[row] if base_of(row) in kept else full_title(row)
+        title = TITLES[row] if base_of(row) in results_of else full_title(row)
         lines.append(f"| {title} | {' | '.join(cells)} | {mean} |")
     lines.append(f"| the paper | {' | '.join('' for _ in parts)} | {chosen.published} |")
     return "\n".join(lines)
 
 
 def draw(name: str, path: Path) -> None:
-    """Training loss and score over epochs of the rows in `DRAWN`, a line for each part."""
+    """Plot training loss and score over epochs of the rows in `COLOURS`, a line for each part."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -205,12 +205,12 @@ def draw(name: str, path: Path) -> None:
     from matplotlib.ticker import LogLocator
 
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-    for row, runs in kept_runs(name).items():
-        for number, run in enumerate(runs.values() if row in DRAWN else ()):
+    for row, runs in read_runs(name).items():
+        for number, run in enumerate(runs.values() if row in COLOURS else ()):
             for panel, key, scale in zip(panels, ("loss", "score"), (1, 100), strict=True):
                 label = full_title(row).replace("`", "") if not number else None
                 epochs = np.arange(1, len(run[key]) + 1)
-                panel.plot(epochs, scale * np.array(run[key]), color=DRAWN[row], lw=1.2, label=label)
+                panel.plot(epochs, scale * np.array(run[key]), color=COLOURS[row], lw=1.2, label=label)
     for panel, title in zip(panels, ("training loss", "training score, %"), strict=True):
         panel.set(xlabel="epoch", title=title)
         panel.grid(alpha=0.3)
@@ -243,10 +243,10 @@ def main() -> None:
                 one(options.folder, options.data, options.set, row, part)
     page = DOCS / "reproducing.md"
     for name in SETS:
-        if kept_runs(name):
+        if read_runs(name):
             fill_table(page, name, table(name))
     for name, figure in FIGURES.items():
-        if kept_runs(name):
+        if read_runs(name):
             draw(name, DOCS / "figures" / figure)
 
 

@@ -1,4 +1,4 @@
-"""Keep what a run measured, and print the table of all that is kept.
+"""Add the result of a run to `benchmarks/results/`, or print the table of all results.
 
     python benchmarks/results.py add RUN --name "SHREC'11, seed 0" --set shrec11 --command "fieldconv train …"
     python benchmarks/results.py            # the table: `make results`
@@ -24,7 +24,7 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).resolve().parent / "results"
-SHOWN = (
+TABLE_METRICS = (
     "accuracy",
     "vertex_accuracy",
     "area_accuracy",
@@ -40,7 +40,7 @@ SHOWN = (
 
 
 def collect(run: Path, name: str, dataset: str, command: str) -> dict[str, Any]:
-    """Everything about a finished run that a reader needs to trust and repeat it."""
+    """Return all that is needed to trust and repeat a finished run."""
     with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
         epochs = [{key: _number(value) for key, value in row.items()} for row in csv.DictReader(file)]
     evaluation = json.loads((run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))
@@ -84,16 +84,18 @@ def add(run: Path, name: str, dataset: str, command: str) -> Path:
 
 def table() -> None:
     results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    shown = Table("set", "run", "result", "s per epoch", "minutes", title_justify="left")
+    rows = Table("set", "run", "result", "s per epoch", "minutes", title_justify="left")
     for result in sorted(results, key=lambda one: (one["set"], one["name"])):
         numbers = [
-            f"{key.replace('_', ' ')} {value:.4g}" for key, value in result["metrics"].items() if key in SHOWN
+            f"{key.replace('_', ' ')} {value:.4g}"
+            for key, value in result["metrics"].items()
+            if key in TABLE_METRICS
         ]
         minutes = f"{result['seconds'] / 60:.1f}"
-        shown.add_row(
+        rows.add_row(
             result["set"], result["name"], ", ".join(numbers), str(result["seconds_per_epoch"]), minutes
         )
-    Console().print(shown)
+    Console().print(rows)
     print("Commands, settings and logs: benchmarks/results/")
 
 

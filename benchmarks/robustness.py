@@ -1,12 +1,12 @@
-"""What is left of a network's accuracy on worse meshes than it was trained on, scattering and gathering.
+"""Measure the accuracy of networks, scattering and gathering, on worse meshes than those of training.
 
-    python benchmarks/robustness.py FOLDER      # trains what is not in FOLDER yet, measures, draws
-    python benchmarks/robustness.py             # draws again what was measured
+    python benchmarks/robustness.py FOLDER      # trains runs that are missing, measures, draws
+    python benchmarks/robustness.py             # redraws the results
 
 Networks learn the parts of clean embedded creatures, with field convolutions and with their gathering variant
-(`--network gathering`), by the same command with the same seeds. Each is then tried on the same unseen
-creatures at every level of difficulty, with more and more noise, with fewer and more vertices, and with
-tangent frames turned at random. About an hour on one core, most of it training.
+(`--network gathering`), by the same command with the same seeds. Each is then tested on the same unseen
+creatures at every level of difficulty, noise, number of vertices, and random rotation of the tangent frames.
+This takes about an hour on one core, mostly for training.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FRAMES = (0.0, 0.1, 0.2, 0.4, 0.8)
 
 
 def levels() -> Iterator[tuple[str, str | float, dict[str, Any]]]:
-    """(group, level, options of `Creatures`) of all that is measured."""
+    """Yield (group, level, options of `Creatures`) of all measurements."""
     for name in DIFFICULTIES:
         yield "difficulty", name, {"difficulty": name}
     for noise in NOISE:
@@ -58,16 +58,16 @@ def levels() -> Iterator[tuple[str, str | float, dict[str, Any]]]:
 
 
 def noisy_frames(deviation: float) -> Callable[[Surface], Surface]:
-    """Turn the logarithms at every sample by a random angle, the same for every network; transport stays."""
+    """Return a transform that turns the logarithms, but not the transport, by random angles."""
 
-    def turned(surface: Surface) -> Surface:
+    def transform(surface: Surface) -> Surface:
         generator = torch.Generator().manual_seed(0)
         angle = deviation * torch.randn(len(surface.pos), generator=generator, dtype=surface.area.dtype)
         noisy = surface.clone()
         noisy.log = surface.log * torch.polar(torch.ones_like(angle), angle)[surface.edge_index[0]]
         return noisy
 
-    return turned
+    return transform
 
 
 def arguments(kind: str, seed: int) -> str:
@@ -75,14 +75,14 @@ def arguments(kind: str, seed: int) -> str:
 
 
 def networks(folder: Path, seeds: Sequence[int]) -> dict[str, list[FCNet]]:
-    """The trained networks of both kinds, one for each seed."""
-    found: dict[str, list[FCNet]] = {}
+    """Return trained networks of both kinds, one for each seed."""
+    trained: dict[str, list[FCNet]] = {}
     for seed in seeds:
         for kind in KINDS:
             run = folder / f"{kind}-{seed}"
             train_once(run, arguments(kind, seed).split())
-            found.setdefault(kind, []).append(FCNet.from_pretrained(run))
-    return found
+            trained.setdefault(kind, []).append(FCNet.from_pretrained(run))
+    return trained
 
 
 def measure(models: dict[str, list[FCNet]]) -> list[dict[str, Any]]:
@@ -126,10 +126,10 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     looks = {"scattering": ("C0", "field convolution", -1), "gathering": ("C1", "gathering variant", 1)}
     for group, place in places.items():
         axes = figure.add_subplot(place)
-        chosen = [row for row in rows if row["group"] == group]
-        x = np.array([row["level"] for row in chosen])
+        own = [row for row in rows if row["group"] == group]
+        x = np.array([row["level"] for row in own])
         for kind, (colour, name, side) in looks.items():
-            values = 100 * np.array([row["accuracy"][kind] for row in chosen])
+            values = 100 * np.array([row["accuracy"][kind] for row in own])
             mean = values.mean(1)
             if group == "difficulty":
                 spread = [mean - values.min(1), values.max(1) - mean]

@@ -1,10 +1,10 @@
-"""How well a correspondence network does on bodies whose meshes are changed: noise, decimation, cuts, fusion.
+"""Measure a correspondence network on bodies with changed meshes: noise, decimation, cuts, fusion.
 
     fieldconv train correspondence --data FAUST --hold-out 70:80 --out RUN
     python benchmarks/robustness_faust.py RUN --data FAUST --name default-seed-0  # measures, draws
-    python benchmarks/robustness_faust.py                           # draws again what was measured
+    python benchmarks/robustness_faust.py                           # redraws the results
 
-FAUST is the folder of the remeshed set. Shapes 070 to 079, a person the network has not seen, are changed by
+FAUST is the folder of the remeshed set. Shapes 070 to 079, of an unseen person, are changed by
 `mesh_variants.py` and `fieldconv.geometry.damage`, which also carry the ground truth over; about ten minutes
 on one core.
 """
@@ -31,7 +31,7 @@ from mesh_variants import Variant, flipped, remeshed, subdivided
 from pages import DOCS, fill_table
 
 RESULT = Path(__file__).parent / "results" / "robustness" / "faust"
-PRESETS = ("quick", "default")  # files of results begin with the name of the preset
+PRESETS = ("quick", "default")  # the name of each result file begins with its preset
 FIGURE = DOCS / "figures" / "robustness_faust.png"
 SHAPES = range(70, 80)
 
@@ -69,37 +69,37 @@ def measure(network: FCNet, folder: Path) -> list[dict[str, Any]]:
             variant, origin = vary(mesh, np.random.default_rng(number))
             errors.append(distances[truth[origin], network.predict(variant)])
             vertices.append(len(variant.vertices))
-        found = summarise_errors(np.concatenate(errors))
+        summary = summarise_errors(np.concatenate(errors))
         rows.append(
             {
                 "variant": name,
                 "vertices": round(float(np.mean(vertices))),
-                "within_0.05": round(found["within_0.05"], 4),
-                "exact": round(found["exact"], 4),
-                "mean_error_x100": round(found["mean_error"], 3),
+                "within_0.05": round(summary["within_0.05"], 4),
+                "exact": round(summary["exact"], 4),
+                "mean_error_x100": round(summary["mean_error"], 3),
                 "within_0.05_by_shape": [round(float((one <= 0.05).mean()), 4) for one in errors],
             }
         )
-        within, mean = found["within_0.05"], found["mean_error"]
+        within, mean = summary["within_0.05"], summary["mean_error"]
         print(f"{name:>30}  within 0.05 {within:.1%}  mean × 100 {mean:.2f}", flush=True)
     return rows
 
 
 def measure_partial(network: FCNet, folder: Path) -> dict[str, Any]:
-    """How well vertices without counterpart are told: each body against the next, a tenth of which is gone.
+    """Measure how well vertices without counterpart are recognised, of each body against the next, cut one.
 
     A vertex has none if the nearest place that is left is farther than 0.05 away on the template.
     """
     assert network.template is not None
     distances = template_distances(network.template)
     samples = [item.read() for item in FAUST.read(folder, indices=SHAPES).items]
-    truths, found = [], []
+    truths, targets = [], []
     for number, (whole, other) in enumerate(zip(samples, samples[1:] + samples[:1], strict=True)):
         done = cut(other.mesh, np.random.default_rng(number), 0.1)
         away = distances[:, np.unique(other.target[done.nearest])].min(axis=1)
         truths.append(np.where(away[whole.target] > 0.05, -1, 0))
-        found.append(match(network, whole.mesh, done.mesh, partial=True).target)
-    truth, target = np.concatenate(truths), np.concatenate(found)
+        targets.append(match(network, whole.mesh, done.mesh, partial=True).target)
+    truth, target = np.concatenate(truths), np.concatenate(targets)
     none, answered = truth < 0, target < 0
     both = int((none & answered).sum())
     result = {
@@ -112,8 +112,8 @@ def measure_partial(network: FCNet, folder: Path) -> dict[str, Any]:
     return result
 
 
-def kept_runs() -> dict[str, list[dict[str, Any]]]:
-    """Return what was measured, by preset: one entry for each seed."""
+def read_runs() -> dict[str, list[dict[str, Any]]]:
+    """Return the results by preset, one for each seed."""
     return {
         preset: [
             json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULT.glob(f"{preset}*.json"))
@@ -123,7 +123,7 @@ def kept_runs() -> dict[str, list[dict[str, Any]]]:
 
 
 def over_seeds(runs: list[dict[str, Any]], variant: str, key: str) -> list[float]:
-    """Return a number of each seed; none for a variant that was not measured."""
+    """Return a number of each seed; nothing for a variant without results."""
     return [row[key] for run in runs for row in run["rows"] if row["variant"] == variant]
 
 
@@ -215,7 +215,7 @@ def main() -> None:
         }
         with atomic_path(RESULT / f"{options.name}.json") as temporary:
             temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    runs = kept_runs()
+    runs = read_runs()
     draw(runs, FIGURE)
     text = table(runs)
     partial = [run["partial"] for run in runs["default"] if "partial" in run]

@@ -1,12 +1,12 @@
-"""Which inputs and which training survive the damage of real scans: one row for each configuration.
+"""Compare inputs and training recipes on the damage of real scans: one row for each configuration.
 
-    python benchmarks/scans.py FOLDER --rows hks hks-damaged --seeds 0    # trains what FOLDER lacks, measures
-    python benchmarks/scans.py                                            # writes the tables again
+    python benchmarks/scans.py FOLDER --rows hks hks-damaged --seeds 0    # trains missing runs, measures
+    python benchmarks/scans.py                                            # rewrites the tables
 
 Networks learn the parts of clean creatures as in `benchmarks/robustness.py`, with some of them as damaged
-copies. Each is tried on 18 creatures it has never seen at every level (test), and on 18 others (validation),
-by which configurations are chosen, and on the clean ones of which probabilities are calibrated. A row takes
-some minutes for each seed on one core.
+copies. Each is tested at every level on 18 unseen creatures (test) and on 18 others (validation), which serve
+to choose the configuration and, without damage, to calibrate probabilities. A row takes some minutes for each
+seed on one core.
 """
 
 from __future__ import annotations
@@ -67,43 +67,43 @@ VALIDATION, TEST = 1, 0  # seeds of the creatures
 
 
 def levels() -> Iterator[tuple[str, dict[str, Any]]]:
-    """(name, options of `Creatures`) of all that is measured."""
+    """Yield (name, options of `Creatures`) of all measurements."""
     for name in BARS:
         yield name, {"vertices": 250} if name == "250 vertices" else {"difficulty": name}
 
 
 def creatures(network: FCNet, seed: int, **options: Any) -> Creatures:
-    """Creatures that were not learnt from, prepared as for `predict`."""
+    """Return creatures that are not in the training set, prepared as for `predict`."""
     assert network.task is not None
-    prepared = ToSurface(**network.surface_settings().to_dict())
+    to_surface = ToSurface(**network.surface_settings().to_dict())
     return Creatures(
         network.task,
         split="test",
         seed=seed,
         meshes=MESHES,
         species=SPECIES,
-        pre_transform=prepared,
+        pre_transform=to_surface,
         **options,
     )
 
 
 def measure(network: FCNet, seed: int) -> dict[str, dict[str, float]]:
-    """Share of vertices right, and calibration error, at every level."""
-    found = {}
+    """Return the accuracy and the calibration error at every level."""
+    result = {}
     for name, options in levels():
         metrics = evaluate(network, creatures(network, seed, **options)).metrics
-        found[name] = {key: round(metrics[key], 4) for key in ("accuracy", "calibration_error")}
-        print(f"{name:>14}  {found[name]}", flush=True)
-    return found
+        result[name] = {key: round(metrics[key], 4) for key in ("accuracy", "calibration_error")}
+        print(f"{name:>14}  {result[name]}", flush=True)
+    return result
 
 
 def one(folder: Path, row: str, seed: int) -> None:
-    """Train one configuration, if it is not trained yet, and measure it, unless that is kept already."""
-    run, kept = folder / f"{row}-{seed}", RESULT / f"{row}-{seed}.json"
-    if kept.is_file():
+    """Train and measure one configuration, unless its result exists."""
+    run, path = folder / f"{row}-{seed}", RESULT / f"{row}-{seed}.json"
+    if path.is_file():
         return
     words = [*TRAINING.split(), *ROWS[row].split(), "--seed", str(seed)]
-    if "--reshaped" not in words:  # creatures come in all proportions: their copies are the creatures again
+    if "--reshaped" not in words:  # creatures have all proportions already
         words += ["--reshaped", "0"]
     train_once(run, words)
     assert finished(run)
@@ -115,12 +115,12 @@ def one(folder: Path, row: str, seed: int) -> None:
     result["temperature"] = round(calibrate(network, creatures(network, VALIDATION)), 4)
     result["test"] = measure(network, TEST)
     RESULT.mkdir(exist_ok=True)
-    with atomic_path(kept) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def table(part: str) -> str:
-    """One line for each configuration: mean over its seeds, in percent."""
+    """Return a line for each configuration: mean over its seeds, in percent."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULT.glob("*.json"))]
     lines = [f"| {part} | seeds | {' | '.join(BARS)} |", f"|---|---|{'---:|' * len(BARS)}"]
     if part == "test":

@@ -1,12 +1,11 @@
-"""What damaged copies are worth to the tasks besides segmentation: classes of shapes, and matching.
+"""Measure the worth of damaged copies for classification and matching.
 
-    python benchmarks/scans_tasks.py FOLDER        # trains what FOLDER lacks, measures
-    python benchmarks/scans_tasks.py               # writes the table again
+    python benchmarks/scans_tasks.py FOLDER        # trains missing runs, measures
+    python benchmarks/scans_tasks.py               # rewrites the table
 
 Networks of the preset ``quick``, and of ``default`` or (matching) ``scans``, learn from the same 60 clean
-creatures of six species, and are tried on 18 creatures (pairs of them, for matching) that they have not seen,
-at every level of damage.
-Parts are measured by `benchmarks/scans.py`, correspondence by `benchmarks/robustness_faust.py`.
+creatures of six species, and are tested on 18 unseen creatures (pairs of them, for matching) at every level
+of damage. Parts are measured by `benchmarks/scans.py`, correspondence by `benchmarks/robustness_faust.py`.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ PRESETS = {"classification": ("quick", "default"), "matching": ("quick", "scans"
 
 
 def one(folder: Path, task: str, preset: str, seed: int) -> None:
-    """Train one network, if it is not trained yet, and measure it, unless that is kept already."""
+    """Train and measure one network, unless its result exists."""
     name = f"{task}-{preset}-{seed}"
-    kept = RESULT / f"{name}.json"
-    if kept.is_file():
+    path = RESULT / f"{name}.json"
+    if path.is_file():
         return
     words = [task, "--preset", preset, "--species", *SPECIES, "--meshes", "60", "--seed", str(seed)]
     train_once(folder / name, words)
     network = FCNet.from_pretrained(folder / name)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "task": task,
         "preset": preset,
         "seed": seed,
@@ -49,15 +48,15 @@ def one(folder: Path, task: str, preset: str, seed: int) -> None:
     }
     for level, options in levels():
         metrics = evaluate(network, creatures(network, TEST, **options)).metrics
-        found["test"][level] = round(metrics[METRICS[task]], 4)
-        print(f"{name:>28}  {level:>14}  {found['test'][level]:.1%}", flush=True)
+        result["test"][level] = round(metrics[METRICS[task]], 4)
+        print(f"{name:>28}  {level:>14}  {result['test'][level]:.1%}", flush=True)
     RESULT.mkdir(exist_ok=True)
-    with atomic_path(kept) as temporary:
-        temporary.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def table() -> str:
-    """One line for each task and preset: mean over its seeds, in percent."""
+    """Return a line for each task and preset: mean over its seeds, in percent."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULT.glob("*.json"))]
     names = [level for level, _ in levels()]
     lines = [f"| task | preset | seeds | {' | '.join(names)} |", f"|---|---|---|{'---:|' * len(names)}"]

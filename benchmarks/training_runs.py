@@ -1,4 +1,4 @@
-"""Training runs for the other benchmarks: by the ordinary command, each once."""
+"""Train runs for the other benchmarks with the command line, each once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMMAND_LINE = ("-m", "fieldconv.cli")
 
 
 def train_once(run: Path, arguments: Sequence[str]) -> None:
-    """``fieldconv train ARGUMENTS --out RUN``, unless it is done; goes on if it was interrupted."""
+    """Run ``fieldconv train ARGUMENTS --out RUN`` unless it is done; resume it if it was interrupted."""
     if finished(run):
         return
     resume = ["--resume"] if (run / STATE).is_file() else []
@@ -22,5 +22,5 @@ def train_once(run: Path, arguments: Sequence[str]) -> None:
 
 
 def finished(run: Path) -> bool:
-    """Whether the run was trained to the end and measured."""
+    """Return whether the run is trained and measured."""
     return (run / "evaluation" / "metrics.json").is_file()

@@ -1,10 +1,10 @@
-"""How smoothly the viewer turns a mesh of 200,000 vertices in a browser without a graphics card.
+"""Measure how smoothly the viewer turns a mesh of 200,000 vertices in a browser without a graphics card.
 
     python benchmarks/viewer.py
 
 Needs Chromium. Prints, for two sizes of the window and for numbers and classes at the vertices, the frames
-a second of the turns, the processor time of a frame in all processes of the browser, and how busy the
-machine was before and after.
+a second of the turns, the processor time of a frame in all processes of the browser, and the load
+of the machine before and after.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def main() -> None:
     mesh = torus()
     elevation = mesh.vertices[:, 2]
     classes = np.digitize(elevation, [-0.2, 0.0, 0.2])
-    shown = {"numbers": panels.scalar("Height", elevation), "classes": panels.labels("Part", classes)}
+    colourings = {"numbers": panels.scalar("Height", elevation), "classes": panels.labels("Part", classes)}
     with tempfile.TemporaryDirectory() as folder, Browser(timeout=300) as browser:
         program = psutil.Process(browser._process.pid)
-        for (width, height), (what, colouring) in itertools.product(WINDOWS, shown.items()):
+        for (width, height), (what, colouring) in itertools.product(WINDOWS, colourings.items()):
             browser.size(width, height)
             page = write_page([Panel(mesh=mesh, colourings=[colouring])], Path(folder) / f"{what}.html")
             browser.open(page, ready="window.fieldconv && fieldconv.ready")
-            browser.run(TURN)  # shaders are compiled, and fewer faces made, the first time
+            browser.run(TURN)  # the first turn compiles shaders and makes the coarse mesh
             load, busy, rates = os.getloadavg()[0], processor_seconds(program), []
             for _ in range(TURNS):
                 rates.append(1000 * FRAMES / browser.run(TURN))

@@ -30,8 +30,8 @@ def lowest(requirements: Iterable[str], pinned: Iterable[str]) -> list[str]:
     fixed = [line for line in pinned if "==" in line]
     names = {line.split("==")[0] for line in fixed}
     bounds = [re.match(r"([\w.-]+)>=([\w.]+)", line) for line in requirements]
-    found = [f"{bound[1]}=={bound[2]}" for bound in bounds if bound and bound[1] not in names]
-    return sorted(found + fixed)
+    lowest = [f"{bound[1]}=={bound[2]}" for bound in bounds if bound and bound[1] not in names]
+    return sorted(lowest + fixed)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Draws bodies.png: a hundred random bodies, coloured by part. Run as ``python docs/figures/bodies.py``."""
+"""Draw bodies.png: a hundred random bodies, coloured by part. Run as ``python docs/figures/bodies.py``."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ SIZE, COLUMNS, BODIES = 130, 10, 100
 
 
 def upright(body: BodySample, template: BodyTemplate) -> Mesh:
-    """The body turned so that it stands as the template does, as well as may be."""
+    """Return the body, rotated onto the template."""
     here = body.mesh.vertices - body.mesh.vertices.mean(axis=0)
     there = template.positions(body)
     left, _, right = np.linalg.svd(here.T @ (there - there.mean(axis=0)))

@@ -1,7 +1,7 @@
-"""Draws bodies_curves.png: how many points of a dense map are how far off, with the network for bodies.
+"""Draw bodies_curves.png: errors of the dense maps of the network for bodies.
 
-Run as ``python docs/figures/bodies_curves.py``; reads what benchmarks/bodies.py wrote, kept in
-benchmarks/results/bodies/measured.json.
+Run as ``python docs/figures/bodies_curves.py``; reads benchmarks/results/bodies/measured.json, which
+benchmarks/bodies.py writes.
 """
 
 import json
@@ -12,7 +12,7 @@ from fieldconv.viz.plot import PAGE
 
 HERE = Path(__file__)
 RESULTS = HERE.parents[2] / "benchmarks" / "results" / "bodies" / "measured.json"
-SHOWN = {
+CURVES = {
     "FAUST": ("faust", "clean"),
     "FAUST, refined": ("faust", "clean, refined"),
     "FAUST, a tenth cut away": ("faust", "cut"),
@@ -25,7 +25,7 @@ SHOWN = {
 def main() -> None:
     measured = json.loads(RESULTS.read_text(encoding="utf-8"))
     curves = {}
-    for name, (data, kind) in SHOWN.items():
+    for name, (data, kind) in CURVES.items():
         share = measured[data]["curves"][kind]
         curves[name] = ([0.5 * k for k in range(len(share))], share)
     plot = lines(

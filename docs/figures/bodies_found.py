@@ -1,8 +1,8 @@
-"""Draws bodies_found.png: parts that the network for bodies finds on generated bodies it has never seen.
+"""Draw bodies_found.png: parts that the network for bodies predicts on unseen generated bodies.
 
 Run as ``python docs/figures/bodies_found.py FOLDER`` with the folder of recipes/bodies/make.py. Of the 20
-bodies that were kept out of training, the four best, the four in the middle and the four worst: truth above,
-what was found in the middle, confidence below. Captions are the share of right vertices.
+test bodies it shows the four best, the four in the middle and the four worst: truth above, prediction in the
+middle, confidence below. Captions are the accuracy.
 """
 
 import sys
@@ -18,35 +18,35 @@ from fieldconv.viz import Labels, Panel, render, scalar
 from recipes.bodies.parts import PARTS
 from recipes.bodies.sample import BodySample, BodyTemplate
 
-SIZE, KEPT_OUT = 150, range(1280, 1300)
+SIZE, TEST_SEEDS = 150, range(1280, 1300)
 
 
 def main(folder: Path) -> None:
     template, network = BodyTemplate.load(folder / "template.npz"), fc.load("bodies")
     rows = []
-    for seed in KEPT_OUT:
+    for seed in TEST_SEEDS:
         body = BodySample.load(folder / f"body-{seed:06d}.npz")
-        found = fc.predict(network, body.mesh, descriptors=False)
-        rows.append((float((found.labels == body.labels).mean()), seed, body, found))
+        prediction = fc.predict(network, body.mesh, descriptors=False)
+        rows.append((float((prediction.labels == body.labels).mean()), seed, body, prediction))
     rows.sort(key=lambda row: -row[0])
     middle = len(rows) // 2 - 2
     chosen = [*rows[:4], *rows[middle : middle + 4], *rows[-4:]]
     sheet = Image.new("RGB", (len(chosen) * SIZE, 3 * SIZE + 20), "white")
     write = ImageDraw.Draw(sheet)
-    for column, (right, _, body, found) in enumerate(chosen):
+    for column, (accuracy, _, body, prediction) in enumerate(chosen):
         mesh = upright(body, template)
-        sure = found.scores.max(axis=1)
-        shown = [
+        confidence = prediction.scores.max(axis=1)
+        colourings = [
             Labels(name="truth", values=body.labels, names=PARTS),
-            Labels(name="found", values=found.labels, names=PARTS),
-            scalar("confidence", sure, limits=(0.0, 1.0)),
+            Labels(name="prediction", values=prediction.labels, names=PARTS),
+            scalar("confidence", confidence, limits=(0.0, 1.0)),
         ]
-        for row, colouring in enumerate(shown):
+        for row, colouring in enumerate(colourings):
             picture = Image.fromarray(
                 render(Panel(mesh=mesh, colourings=[colouring]), SIZE, SIZE, camera=camera(8, -65))
             )
             sheet.paste(picture, (column * SIZE, row * SIZE), picture)
-        write.text((column * SIZE + 50, 3 * SIZE + 4), f"{100 * right:.1f} %", fill="black")
+        write.text((column * SIZE + 50, 3 * SIZE + 4), f"{100 * accuracy:.1f} %", fill="black")
     sheet.quantize(200).save(Path(__file__).with_suffix(".png"), optimize=True)
     print(f"mean of {len(rows)}: {np.mean([row[0] for row in rows]):.4f}")
 

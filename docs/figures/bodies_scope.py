@@ -1,7 +1,7 @@
-"""Draws bodies_scope.png: what the network for bodies says of shapes it is not made for.
+"""Draw bodies_scope.png: predictions of the network for bodies on other shapes.
 
 Run as ``python docs/figures/bodies_scope.py``. Parts above, confidence in the place on the template below. It
-prints the mean confidence of each shape and what `predict` says of it.
+prints the mean confidence of each shape and the note of `predict`.
 """
 
 from pathlib import Path
@@ -14,13 +14,14 @@ import fieldconv as fc
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.geometry import subdivide
 from fieldconv.geometry.damage import damage
+from fieldconv.training.apply import task_of
 from fieldconv.viz import Labels, Panel, render, scalar
 
 SIZE = 170
 
 
 def ball() -> fc.Mesh:
-    """A sphere of a few hundred vertices."""
+    """Return a sphere of about 1,500 vertices."""
     corners = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], float)
     faces = [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]]
     mesh = subdivide(fc.Mesh(corners, faces), 1500).mesh
@@ -28,14 +29,14 @@ def ball() -> fc.Mesh:
 
 
 def shapes(person: fc.Mesh) -> dict[str, fc.Mesh]:
-    """The template itself, and shapes that are out of scope."""
+    """Return the template itself, and shapes that are out of scope."""
     rng, up = np.random.default_rng(0), person.vertices[:, 2]
-    beside = person.vertices + np.array([0.9 * np.ptp(person.vertices[:, 0]), 0, 0])
+    second = person.vertices + np.array([0.9 * np.ptp(person.vertices[:, 0]), 0, 0])
     count = len(person.vertices)
     return {
         "a person": person,
         "two people": fc.Mesh(
-            np.vstack([person.vertices, beside]), np.vstack([person.faces, person.faces + count])
+            np.vstack([person.vertices, second]), np.vstack([person.faces, person.faces + count])
         ),
         "upper half": damage.cut(person, rng, float((up < np.median(up)).mean()), direction=[0, 0, -1]).mesh,
         "quadruped": make_creature("quadruped", 3, vertices=3000).mesh,
@@ -53,16 +54,18 @@ def main() -> None:
     sheet = Image.new("RGB", (len(every) * SIZE, 2 * SIZE + 22), "white")
     write = ImageDraw.Draw(sheet)
     for column, (name, mesh) in enumerate(every.items()):
-        found = fc.predict(network, mesh, descriptors=False)
-        task = fc.training.prediction.task_of(network)
-        sure = task.shown_confidence(found).values
-        print(f"{name:12} mean confidence {sure.mean():.2f}  {task.note(found) or 'nothing said'}")
-        parts = Labels(name="found", values=found.labels, names=found.class_names[:8])
-        for row, colouring in enumerate((parts, scalar("confidence", sure, limits=(0.0, 1.0)))):
+        prediction = fc.predict(network, mesh, descriptors=False)
+        task = task_of(network)
+        confidence = task.shown_confidence(prediction).values
+        print(f"{name:12} mean confidence {confidence.mean():.2f}  {task.note(prediction) or 'no note'}")
+        parts = Labels(name="prediction", values=prediction.labels, names=prediction.class_names[:8])
+        for row, colouring in enumerate((parts, scalar("confidence", confidence, limits=(0.0, 1.0)))):
             panel = Panel(mesh=mesh, colourings=[colouring])
             picture = Image.fromarray(render(panel, SIZE, SIZE, camera=camera(8, -65)))
             sheet.paste(picture, (column * SIZE, row * SIZE), picture)
-        write.text((column * SIZE + 30, 2 * SIZE + 4), f"{name}, {100 * sure.mean():.0f} %", fill="black")
+        write.text(
+            (column * SIZE + 30, 2 * SIZE + 4), f"{name}, {100 * confidence.mean():.0f} %", fill="black"
+        )
     sheet.quantize(200).save(Path(__file__).with_suffix(".png"), optimize=True)
 
 

@@ -1,4 +1,4 @@
-"""Draws creatures.png: one row per species, coloured by part. Run as ``python docs/figures/creatures.py``."""
+"""Draw creatures.png: one row per species, coloured by part. Run as ``python docs/figures/creatures.py``."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from fieldconv.datasets.creatures import PARTS, SPECIES, make_creature, template
 from fieldconv.viz import Camera, Labels, Panel, render
 
 SIZE, MARGIN, POSES, BLOCKS = 156, 96, 5, 2
-STEEP = {"hand": 75, "starfish": 55, "snake": 50, "crab": 45, "spider": 35, "lizard": 45, "turtle": 40}
+ELEVATIONS = {"hand": 75, "starfish": 55, "snake": 50, "crab": 45, "spider": 35, "lizard": 45, "turtle": 40}
 
 
 def camera(elevation: float, azimuth: float = 55.0) -> Camera:
-    """Looks at the creature's front from its left."""
+    """Return a camera that looks at the creature's front from its left."""
     e, a = np.radians([elevation, azimuth])
     backward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -29,7 +29,7 @@ def main() -> None:
     for k, species in enumerate(SPECIES):
         left, top = k // rows * width, k % rows * SIZE
         draw.text((left + MARGIN - 6, top + SIZE // 2), species, "black", font, "rm")
-        view = camera(STEEP.get(species, 18))
+        view = camera(ELEVATIONS.get(species, 18))
         for j in range(POSES):
             creature = make_creature(species, j, vertices=2500) if j else template(species, vertices=2500)
             panel = Panel(

@@ -1,4 +1,4 @@
-"""Draws damage.png: each kind of damage, and combinations. Run as ``python docs/figures/damage.py``."""
+"""Draw damage.png: each kind of damage, and combinations. Run as ``python docs/figures/damage.py``."""
 
 from pathlib import Path
 
@@ -32,24 +32,24 @@ def kinds() -> dict[str, tuple[CreatureSample, Damaged]]:
         "remeshed, coarse": damage.retriangulate(biped.mesh, rng, 400),
         "decimated": damage.decimate(biped.mesh, 700),
     }
-    found = {name: (biped, result) for name, result in one.items()}
-    found["nothing fused"] = (octopus, damage.no_damage(octopus.mesh))
-    found["fused"] = (octopus, damage.fuse(octopus.mesh, rng, 0.02))
-    found["fused, gap 0.06"] = (octopus, damage.fuse(octopus.mesh, rng, 0.06))
-    found["joined"] = (biped, damage.join(biped.mesh, np.random.default_rng(2), 0.2))
+    examples = {name: (biped, result) for name, result in one.items()}
+    examples["nothing fused"] = (octopus, damage.no_damage(octopus.mesh))
+    examples["fused"] = (octopus, damage.fuse(octopus.mesh, rng, 0.02))
+    examples["fused, gap 0.06"] = (octopus, damage.fuse(octopus.mesh, rng, 0.06))
+    examples["joined"] = (biped, damage.join(biped.mesh, np.random.default_rng(2), 0.2))
     for seed in range(COLUMNS - 1):
         creature = make_creature("biped", 20 + seed, vertices=3000, difficulty=Difficulty(pose=1.2))
-        found[f"drawn by seed {seed}"] = (creature, damage.damage_mesh(creature.mesh, seed))
-    return found
+        examples[f"drawn by seed {seed}"] = (creature, damage.damage_mesh(creature.mesh, seed))
+    return examples
 
 
 def main() -> None:
-    found = kinds()
-    rows = -(-len(found) // COLUMNS)
+    examples = kinds()
+    rows = -(-len(examples) // COLUMNS)
     sheet = Image.new("RGB", (COLUMNS * SIZE, rows * (SIZE + CAPTION)), "white")
     draw = ImageDraw.Draw(sheet)
     font = ImageFont.load_default(15)
-    for place, (name, (creature, result)) in enumerate(found.items()):
+    for place, (name, (creature, result)) in enumerate(examples.items()):
         labels = Labels(name="part", values=result.carry(creature.labels), names=PARTS)
         picture = render(Panel(mesh=result.mesh, colourings=[labels]), SIZE, SIZE, camera=camera(18))
         left, top = place % COLUMNS * SIZE, place // COLUMNS * (SIZE + CAPTION)

@@ -1,4 +1,4 @@
-"""Draws the pictures of the explanation pages. Run as ``python docs/figures/explain.py``."""
+"""Draw the pictures of the explanation pages. Run as ``python docs/figures/explain.py``."""
 
 from pathlib import Path
 
@@ -27,12 +27,12 @@ def shape() -> fc.Mesh:
 
 
 def discs() -> None:
-    """A disc with polar coordinates, and a direction carried along geodesics."""
+    """Draw a disc with polar coordinates, and a direction transported along geodesics."""
     write_picture(pan.disc_panels(shape(), CENTRE, EYE), HERE / "explain_disc.png", up="z", dpi=110)
 
 
 def holonomy() -> None:
-    """The same direction carried over a ball: it turns on the way, more the farther it goes."""
+    """Draw a direction that is transported over a ball: the farther it goes, the more it turns."""
     i = np.arange(2000) + 0.5
     height, around = 1 - 2 * i / len(i), np.pi * (1 + 5**0.5) * i
     ring = np.sqrt(1 - height**2)
@@ -45,7 +45,7 @@ def holonomy() -> None:
 
 
 def convolution() -> None:
-    """One vector, the filter, and what the convolution makes of it."""
+    """Draw one vector, the filter, and the result of the convolution."""
     mesh = shape()
     surface = fc.Surface.from_mesh(mesh, radius=EYE)
     torch.manual_seed(4)
@@ -53,18 +53,18 @@ def convolution() -> None:
     impulse = torch.zeros(surface.num_nodes, 1, dtype=torch.complex64)
     impulse[CENTRE] = 1
     with torch.no_grad():
-        made = layer(impulse, surface)[:, 0].numpy()
+        output = layer(impulse, surface)[:, 0].numpy()
     frames = surface.frame.numpy() + 1j * np.cross(surface.normal.numpy(), surface.frame.numpy())
 
     def arrows(values: np.ndarray, length: float) -> pan.Arrows:
         strong = np.flatnonzero(np.abs(values) > 0.02 * np.abs(values).max())
-        strong = strong[pan.spread(mesh.vertices[strong], 140)]
+        strong = strong[pan.spread_points(mesh.vertices[strong], 140)]
         unit = values[strong] / np.sqrt(np.abs(values[strong]) * np.abs(values).max())
         space = (unit.real[:, None] * frames[strong].real) + (unit.imag[:, None] * frames[strong].imag)
         return pan.Arrows(vertices=strong, vectors=length * space, shown=True)
 
     focus = (CENTRE, EYE)
-    before, after = impulse[:, 0].numpy(), made
+    before, after = impulse[:, 0].numpy(), output
     panels = [
         Panel(
             mesh=mesh,
@@ -85,10 +85,10 @@ def convolution() -> None:
 
     image = layer.images(size=201)[0, 0]
     inside = ~np.isnan(image)
-    shown = np.full((*image.shape, 3), 255, np.uint8)
-    shown[inside] = complex_colours(image[inside], float(np.abs(image[inside]).max()))
+    picture = np.full((*image.shape, 3), 255, np.uint8)
+    picture[inside] = complex_colours(image[inside], float(np.abs(image[inside]).max()))
     figure, axis = plt.subplots(figsize=(3.2, 3.2))
-    axis.imshow(shown, extent=(-1, 1, -1, 1))
+    axis.imshow(picture, extent=(-1, 1, -1, 1))
     axis.set(xticks=[-1, 0, 1], xticklabels=["−ε", "0", "ε"], yticks=[])
     axis.set_title("a filter f: hue turns, strength scales", fontsize=9)
     for side in ("top", "right", "left", "bottom"):
@@ -98,7 +98,7 @@ def convolution() -> None:
 
 
 def echo() -> None:
-    """A vector field, and the votes that one point collects."""
+    """Draw the votes that one point collects from a vector field."""
     mesh = shape()
     surface = fc.Surface.from_mesh(mesh, radius=EYE)
     layer = ECHO(radial_samples=6)

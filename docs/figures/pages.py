@@ -31,8 +31,8 @@ def main(demo: Path) -> None:
         for species in SPECIES:
             [mesh] = sorted((demo / "shapes").glob(f"{species}-*-truth.ply"))[:1]
             fc.predict(model, mesh, out=folder, name=species)
-        found = [Path(folder) / f"{species}.ply" for species in SPECIES]
-        page = view(found, out=Path(folder) / "viewer.html", open=False)
+        files = [Path(folder) / f"{species}.ply" for species in SPECIES]
+        page = view(files, out=Path(folder) / "viewer.html", open=False)
         browser.size(1200, 600)
         browser.open(page, ready=SETTLED)
         draw(browser, "viewer.png")
@@ -44,7 +44,7 @@ def main(demo: Path) -> None:
 
 
 def draw(browser: Any, name: str) -> None:
-    """Write what the window shows."""
+    """Write a picture of the window."""
     browser.settle()
     Image.open(io.BytesIO(browser.screenshot())).convert("RGB").save(HERE / name, optimize=True)
 

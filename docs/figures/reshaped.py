@@ -1,4 +1,4 @@
-"""Draws reshaped.png: creatures with other proportions. Run as ``python docs/figures/reshaped.py``."""
+"""Draw reshaped.png: creatures with other proportions. Run as ``python docs/figures/reshaped.py``."""
 
 from pathlib import Path
 

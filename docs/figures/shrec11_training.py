@@ -1,6 +1,6 @@
-"""Draws shrec11_training.png: training accuracy over epochs on SHREC'11, split 0.
+"""Draw shrec11_training.png: training accuracy over epochs on SHREC'11, split 0.
 
-``python docs/figures/shrec11_training.py NAME=RUN …`` first writes these runs' logs to the table beside.
+``python docs/figures/shrec11_training.py NAME=RUN …`` first writes these runs' logs to shrec11_training.csv.
 """
 
 import csv
@@ -14,7 +14,7 @@ from fieldconv.viz.plot import PAGE
 TABLE = Path(__file__).with_suffix(".csv")
 
 
-def keep(runs: list[str]) -> None:
+def write_table(runs: list[str]) -> None:
     """Write the training accuracy of every epoch of these runs."""
     with open(TABLE, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
@@ -29,7 +29,7 @@ def keep(runs: list[str]) -> None:
 
 def main() -> None:
     if len(sys.argv) > 1:
-        keep(sys.argv[1:])
+        write_table(sys.argv[1:])
     curves: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     with open(TABLE, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):

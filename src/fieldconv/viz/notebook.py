@@ -168,7 +168,7 @@ def mesh_html(mesh: Mesh) -> str:
     count = len(mesh.vertices)
     if count <= MAX_INLINE_VERTICES:
         return show_panels([Panel(mesh=mesh)])._repr_html_()
-    small = coarsened(mesh, MAX_INLINE_VERTICES).mesh
+    small = coarsen(mesh, MAX_INLINE_VERTICES).mesh
     note = f"{count:,} vertices, drawn with {len(small.vertices):,}; .show() draws all"
     return show_panels([Panel(mesh=small, title=mesh.name, note=note)])._repr_html_()
 

@@ -40,7 +40,7 @@ FLAGS = [
 
 
 def find_chromium() -> str | None:
-    """Path of a Chromium on this machine, if there is one that can be driven over pipes."""
+    """Return the path of a Chromium that can be driven over pipes, if there is one."""
     if os.name == "nt":
         return None
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -150,7 +150,7 @@ class Browser:
         return result
 
     def _receive(self, seconds: float) -> bool:
-        """Read what the browser has to say; False if it stayed silent."""
+        """Read messages of the browser; return False if there are none."""
         if not select.select([self._in], [], [], max(seconds, 0))[0]:
             return False
         chunk = os.read(self._in, 1 << 20)
@@ -192,7 +192,7 @@ class Browser:
         self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
 
     def open(self, path: Path | str, *, ready: str = "document.readyState === 'complete'") -> float:
-        """Open a file and wait until ``ready`` (JavaScript) holds; give the seconds it took."""
+        """Open a file and wait until ``ready`` (JavaScript) holds; return the seconds."""
         self.errors.clear()
         self.requests.clear()
         start = time.monotonic()
@@ -201,7 +201,7 @@ class Browser:
         return time.monotonic() - start
 
     def run(self, script: str) -> Any:
-        """Value of a JavaScript expression; promises are awaited."""
+        """Return the value of a JavaScript expression; promises are awaited."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             thrown = answer["exceptionDetails"]
@@ -223,7 +223,7 @@ class Browser:
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def centre(self, selector: str) -> tuple[float, float]:
-        """Middle of the first element that a CSS selector names, scrolled into view."""
+        """Scroll the first element of a CSS selector into view, and return its middle."""
         x, y = self.run(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
             "e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
@@ -245,7 +245,7 @@ class Browser:
         self.settle()
 
     def drag(self, start: tuple[float, float], end: tuple[float, float], *, button: str = "left") -> None:
-        """Press, move in steps, let go."""
+        """Press, move in steps, and release."""
         self.mouse("mousePressed", *start, button=button, clickCount=1)
         for step in range(1, 6):
             x, y = (a + (b - a) * step / 5 for a, b in zip(start, end, strict=True))
@@ -254,7 +254,7 @@ class Browser:
         self.settle()
 
     def press(self, key: str) -> None:
-        """Press a key on whatever has the focus."""
+        """Press a key on the element with the focus."""
         codes = {"Tab": 9, "Enter": 13, "Escape": 27}
         down: dict[str, Any] = {"text": "\r"} if key == "Enter" else {}
         for kind, more in (("keyDown", down), ("keyUp", {})):
@@ -268,7 +268,7 @@ class Browser:
         self.settle()
 
     def screenshot(self, path: Path | str | None = None, *, whole: bool = False) -> bytes:
-        """PNG of the window, or of the whole page."""
+        """Return a PNG of the window, or of the whole page."""
         png = base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
         if path is not None:
             Path(path).write_bytes(png)

@@ -1,4 +1,4 @@
-"""Meshes to look at, and one browser for all tests that need one."""
+"""A mesh, and one browser for all tests that need one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from fieldconv.geometry import Mesh
 from shapes import icosphere
 from viz.browser import Browser, find_chromium
 
-_left_out: list[str] = []
+_skipped: list[str] = []
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and "no Chromium" in str(report.longrepr):
-        _left_out.append(report.nodeid)
+        _skipped.append(report.nodeid)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say so even where pytest is quiet about what it skips."""
-    if _left_out:
+    """Report skipped browser tests even if pytest does not."""
+    if _skipped:
         terminalreporter.write_line(
-            f"{len(_left_out)} browser tests were left out: there is no Chromium on this machine."
+            f"{len(_skipped)} browser tests were skipped: there is no Chromium on this machine."
         )
 
 

@@ -1,4 +1,4 @@
-"""Run folders made up for tests: every file the report can read."""
+"""Write run folders for tests, with every file that the report can read."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def ball(bumps: int = 0, name: str = "ball", subdivisions: int = 3, **data: Any)
 def write_run(
     folder: Path, task: str, *, epochs: int = 12, seed: int = 0, name: str = "shape", described: bool = True
 ) -> Path:
-    """A run folder of a task, with an evaluation that says how it is read, or does not."""
+    """Write a run folder of a task; its evaluation describes its numbers, or does not."""
     rng = np.random.default_rng(seed)
     config = {
         "library": "fieldconv",
@@ -123,13 +123,13 @@ def _classes(shapes: Path, rng: np.random.Generator, name: str, described: bool)
     np.add.at(counts, (truth, guess), 1)
     records = []
     for k, (t, g) in enumerate(zip(truth.tolist(), guess.tolist(), strict=True)):
-        sure = 0.5 + 0.49 * rng.random()
+        confidence = 0.5 + 0.49 * rng.random()
         record = {"name": f"{name} {k}", "truth": t, "predicted": g, "accuracy": float(t == g)}
-        record["confidence"] = sure
+        record["confidence"] = confidence
         if described:
             wrong = "" if t == g else f", predicted {PARTS[g]}"
-            record["note"] = f"{PARTS[t]}{wrong} ({100 * sure:.0f} %)"
-            record["order"] = sure if t == g else -sure
+            record["note"] = f"{PARTS[t]}{wrong} ({100 * confidence:.0f} %)"
+            record["order"] = confidence if t == g else -confidence
         records.append(record)
     for k in (*np.flatnonzero(truth != guess)[:2], *np.flatnonzero(truth == guess)[:2]):
         write_shape(shapes / f"{k}.ply", ball(int(k) % 7), [])
@@ -239,7 +239,7 @@ def _pairs(shapes: Path, rng: np.random.Generator, name: str, described: bool) -
 
 
 def _numbers(shapes: Path, rng: np.random.Generator, name: str, described: bool) -> dict[str, Any]:
-    """Numbers at vertices: less is better, nothing in percent."""
+    """Write numbers at vertices: less is better, nothing is in percent."""
     records = [{"name": f"{name} {k}", "rmse": 4.0 - 0.3 * k} for k in range(6)]
     for k in (0, 5):
         mesh = ball(k)

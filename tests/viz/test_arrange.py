@@ -6,7 +6,7 @@ import pytest
 from fieldconv.viz.arrange import arrange
 
 
-def test_groups_that_are_apart_stay_apart() -> None:
+def test_separate_groups_stay_separate() -> None:
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(3), 20)
@@ -18,7 +18,7 @@ def test_groups_that_are_apart_stay_apart() -> None:
     assert (labels[nearest.argmin(axis=1)] == labels).all()
 
 
-def test_nothing_to_see_is_no_picture() -> None:
+def test_too_few_distinct_points_give_no_picture() -> None:
     varied = np.random.default_rng(0).normal(size=(30, 4))
     assert arrange(np.zeros((30, 4)), np.zeros(30)) is None  # a network that has collapsed
     assert arrange(varied, np.full(30, -1)) is None

@@ -33,12 +33,12 @@ def picture(browser: Browser) -> np.ndarray:
 
 
 def share(browser: Browser, colour: str) -> float:
-    """Part of the window that is blue or orange."""
+    """Return the share of the window that is blue or orange."""
     red, _, blue = picture(browser).transpose(2, 0, 1)
     return float(((blue - red if colour == "blue" else red - blue) > 60).mean())
 
 
-def test_page_loads_without_complaint_and_without_help(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+def test_page_loads_without_errors_and_without_network(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
     path = write_page([all_kinds(ball, NASTY), all_kinds(ball)], tmp_path / "page.html", title=NASTY)
     browser.open(path, ready=READY)
     select = "document.querySelector('.fc-select')"
@@ -94,7 +94,7 @@ def test_hidden_classes_cannot_be_hovered(ball: Mesh, browser: Browser, tmp_path
 
 @pytest.mark.parametrize("phone", [False, True])
 def test_hover_shows_the_right_vertex(ball: Mesh, browser: Browser, tmp_path: Path, phone: bool) -> None:
-    """Where a vertex on the near side is drawn, the tip names it, its label and its value."""
+    """At the position of a vertex on the near side, the tip has its number, label and value."""
     if phone:
         browser.size(390, 844, phone=True)
     panel = sides(ball)
@@ -187,7 +187,7 @@ def test_nothing_is_cut_off(ball: Mesh, browser: Browser, tmp_path: Path, width:
         assert browser.run("document.documentElement.scrollHeight") <= 900
 
 
-def test_up_is_said_and_can_be_turned(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+def test_up_axis_is_shown_and_can_be_changed(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
     browser.open(write_page([Panel(mesh=ball)], tmp_path / "page.html"), ready=READY)
     text = "document.querySelector('[data-tool=up]').textContent"
     upward = f"Array.from({VIEW.format(0)}.camera.turn).slice(3, 6)"
@@ -224,7 +224,7 @@ def test_a_click_pins_a_vertex(ball: Mesh, browser: Browser, tmp_path: Path) -> 
 
 
 def test_keys_do_what_the_mouse_does(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
-    """From the top of the page: Tab to the shape, keys to turn it, Enter to hear of a vertex."""
+    """From the top of the page: Tab to the shape, keys to turn it, Enter to announce a vertex."""
     browser.open(write_page([sides(ball)], tmp_path / "page.html"), ready=READY)
     view, press = VIEW.format(0), browser.press
     passed = []
@@ -242,8 +242,8 @@ def test_keys_do_what_the_mouse_does(ball: Mesh, browser: Browser, tmp_path: Pat
     press("Enter")
     vertex = browser.run(f"{view}.marked")
     side = "right" if ball.vertices[vertex, 0] > 0 else "left"
-    said = browser.run("document.querySelector('[role=status]').textContent")
-    assert said.startswith(f"Vertex {vertex}. Side: {side}. Height: ")
+    announced = browser.run("document.querySelector('[role=status]').textContent")
+    assert announced.startswith(f"Vertex {vertex}. Side: {side}. Height: ")
     press("Tab")  # to the button that lets go of it
     assert browser.run("document.activeElement.className") == "fc-close"
     press("Escape")
@@ -308,7 +308,7 @@ def test_paper_has_everything_and_no_controls(ball: Mesh, browser: Browser, tmp_
     assert shown == 0
 
 
-def test_everything_to_press_has_a_name(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
+def test_every_control_has_a_name(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
     browser.open(write_page([all_kinds(ball), sides(ball)], tmp_path / "page.html"), ready=READY)
     nameless = browser.run(
         "[...document.querySelectorAll('button, select, canvas[tabindex], a')].filter(e =>"
@@ -340,8 +340,8 @@ def test_light_and_dark(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
         browser.call("Emulation.setEmulatedMedia", features=[])
 
 
-def test_few_faces_stand_for_many(browser: Browser, tmp_path: Path) -> None:
-    """While a slow computer turns a large mesh, what it draws covers what all faces cover."""
+def test_coarse_faces_cover_the_same_area(browser: Browser, tmp_path: Path) -> None:
+    """The faces that a slow computer draws in motion cover the same area as all faces."""
     mesh = Mesh(*icosphere(6), name="many")
     browser.open(write_page([sides(mesh)], tmp_path / "m.html"), ready=READY)
     covered = (

@@ -28,8 +28,8 @@ DEFICIENCIES = {
 }
 
 
-def seen(colours: np.ndarray, deficiency: str) -> np.ndarray:
-    """OKLab of colours as somebody with the deficiency sees them."""
+def perceived(colours: np.ndarray, deficiency: str) -> np.ndarray:
+    """Return OKLab of colours as seen with a colour vision deficiency."""
     c = colours / 255
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
     linear = np.clip(linear @ np.array(DEFICIENCIES[deficiency]).T, 0, 1)
@@ -38,7 +38,7 @@ def seen(colours: np.ndarray, deficiency: str) -> np.ndarray:
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
 def test_sixteen_classes_can_be_told_apart(deficiency: str) -> None:
-    lab = seen(col.categorical(16).astype(float), deficiency)
+    lab = perceived(col.categorical(16).astype(float), deficiency)
     apart = np.linalg.norm(lab[:, None] - lab[None], axis=-1)[np.triu_indices(16, 1)]
     assert apart.min() > 0.07  # 0.02 is just noticeable
 

@@ -50,7 +50,7 @@ def test_a_dot_in_the_name_is_no_suffix(tmp_path: Path) -> None:
     assert png.name == "within_0.05.png"
 
 
-def test_lines_draws_what_it_is_given() -> None:
+def test_lines_draws_every_curve() -> None:
     [axes] = figures.lines({"a": ([0, 1], [2, 3]), "b": ([0, 1], [4, 5], [1, 1])}).figure.axes
     drawn = [line.get_ydata().tolist() for line in axes.lines]
     assert drawn == [[2, 3], [4, 5]]
@@ -139,7 +139,7 @@ def test_the_pointer_shows_every_value_of_a_curve() -> None:
     assert tips(html) == ["epoch 1\na: 10.0 %", "epoch 2\nb: 50.0 %", "epoch 3\na: 30.0 %\nb: 60.0 %"]
 
 
-def test_long_curves_have_as_many_places_as_a_pointer_can_meet() -> None:
+def test_long_curves_have_at_most_a_hundred_places() -> None:
     at = np.arange(5000)
     found = tips(figures.lines({"a": (at, at / 7)}, x="step").html())
     assert 50 <= len(found) <= 100
@@ -181,6 +181,6 @@ def test_dark_lines_are_lighter_on_dark_pages_and_classes_keep_their_colours() -
     assert "color-mix" not in html
 
 
-def test_letters_that_the_font_lacks_are_left_to_the_browser(recwarn: pytest.WarningsRecorder) -> None:
+def test_letters_missing_in_the_font_are_left_to_the_browser(recwarn: pytest.WarningsRecorder) -> None:
     assert "形" in figures.lines({"形": ([0, 1], [0, 1])}, y="形").html()
     assert len(recwarn) == 0

@@ -1,4 +1,4 @@
-"""What a notebook shows of meshes, surfaces, predictions and evaluations."""
+"""Meshes, surfaces, predictions and evaluations in a notebook."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ READY = "window.fieldconv && fieldconv.ready"
 
 
 def inner(shown: str) -> str:
-    """The page inside a frame."""
+    """Return the page inside a frame."""
     frame = re.search(r'<iframe srcdoc="([^"]*)"', shown)
     assert frame is not None
     return html.unescape(frame[1])
 
 
 def outside(page: str) -> list[str]:
-    """Addresses that a page would load."""
+    """Return the addresses that a page would load."""
     return re.findall(r'(?:src|href)\s*=\s*["\']?(https?:[^"\'> ]+)', page)
 
 
@@ -49,7 +49,7 @@ def test_a_large_mesh_is_drawn_coarser() -> None:
     assert MAX_INLINE_VERTICES / 4 < drawn <= MAX_INLINE_VERTICES
 
 
-def test_an_unusable_mesh_says_why() -> None:
+def test_an_unusable_mesh_shows_its_problem() -> None:
     nothing = Mesh([[np.nan, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], "<b>bad</b>")
     shown = nothing._repr_html_()
     assert "problem" in shown
@@ -57,7 +57,7 @@ def test_an_unusable_mesh_says_why() -> None:
 
 
 def test_labels_field_and_disc(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
-    """In a browser, through the very frame that a notebook makes."""
+    """In a browser, in the frame of a notebook."""
     half = (ball.vertices[:, 0] > 0).astype(int)
     field = np.cross([0, 0, 1.0], ball.vertices)
     shown = ball.show(
@@ -77,7 +77,7 @@ def test_labels_field_and_disc(ball: Mesh, browser: Browser, tmp_path: Path) -> 
     assert "disc of vertex 5" in ball.show(disc=5).html
 
 
-def test_a_display_says_what_it_is(ball: Mesh) -> None:
+def test_repr_of_a_display_has_its_size(ball: Mesh) -> None:
     assert re.match(r"Display\(0\.\d MB", repr(ball.show()))
 
 
@@ -136,7 +136,7 @@ def evaluation(count: int) -> Evaluation:
     return Evaluation("segmentation", {"accuracy": 0.5}, shapes)
 
 
-def test_an_evaluation_says_on_how_much_it_was_measured() -> None:
+def test_an_evaluation_says_how_many_shapes_were_measured() -> None:
     assert evaluation(1).measured_on() == (
         "Measured on 1 test shape, 10 vertices: too few to say how far to trust it."
     )

@@ -25,7 +25,7 @@ def test_scalars_of_both_signs_are_centred_on_zero() -> None:
     np.testing.assert_array_equal(shown.ramp, col.ramp("diverging"))
 
 
-def test_carried_colours_are_those_of_the_source(ball: Mesh) -> None:
+def test_a_vertex_map_shows_colours_of_the_source(ball: Mesh) -> None:
     turn = np.arange(162)[::-1].copy()
     turn[5] = -1
     carried = pan.carried("Correspondence", ball, turn)
@@ -72,6 +72,6 @@ def test_disc_arrows_are_tangent_and_equally_long(ball: Mesh) -> None:
     )
 
 
-def test_disc_of_a_vertex_that_is_not_there(ball: Mesh) -> None:
+def test_disc_of_a_missing_vertex(ball: Mesh) -> None:
     with pytest.raises(ValueError, match="ball has no vertex 162; choose one of 0…161"):
         pan.disc_panels(ball, 162, 0.2)

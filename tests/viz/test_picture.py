@@ -31,7 +31,7 @@ def test_rasteriser_agrees_with_a_loop_over_pixels() -> None:
 
 
 def test_a_ball_is_a_disc_of_the_colour_of_its_side(ball: Mesh) -> None:
-    """Of a ball coloured by its sides the nearer one is seen, and the outline is a circle."""
+    """The near side of a ball is visible, and the outline is a circle."""
     panel = Panel(mesh=ball, colourings=[pan.labels("Side", (ball.vertices[:, 2] > 0).astype(int))])
     picture = render(panel, 120, 120, camera=Camera(np.eye(3)))
     inside = picture[..., 3] > 128
@@ -74,7 +74,7 @@ def test_up_is_up(ball: Mesh, up: str) -> None:
     assert right == pytest.approx(0, abs=1e-12)
 
 
-def test_focus_is_looked_at_from_above(ball: Mesh) -> None:
+def test_focus_is_seen_from_above(ball: Mesh) -> None:
     panel = Panel(mesh=ball, focus=(30, 0.3))
     camera = Camera.home(panel)
     np.testing.assert_allclose(camera.turn @ ball.vertex_normals[30], [0, 0, 1], atol=1e-9)

@@ -1,4 +1,4 @@
-"""What viz offers, and what it must not know."""
+"""viz knows no task by name."""
 
 from __future__ import annotations
 

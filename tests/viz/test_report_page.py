@@ -25,7 +25,7 @@ READY = (
 
 
 def own_text(path: Path) -> str:
-    """The page without packed numbers, and without what plots refer to within themselves."""
+    """Return the page without packed numbers and references within plots."""
     html = path.read_text(encoding="utf-8")
     html = re.sub(r'(xlink:href="|url\()#\w+', "", html)
     html = re.sub(r'xlink:href="data:image/png;base64,[A-Za-z0-9+/= ]*"', "", html)
@@ -33,8 +33,8 @@ def own_text(path: Path) -> str:
 
 
 @dataclass
-class Drawn:
-    """A plot of a page: what it shows in words, its legend, its texts for the pointer, and its SVG."""
+class PagePlot:
+    """A plot of a page: its description, legend, texts for the pointer, and SVG."""
 
     label: str
     keys: list[str]
@@ -42,13 +42,13 @@ class Drawn:
     svg: str
 
 
-def plots_of(path: Path) -> list[Drawn]:
+def plots_of(path: Path) -> list[PagePlot]:
     found = []
     for html in path.read_text(encoding="utf-8").split('<div class="plot"')[1:]:
         html = html[: html.rindex("</svg>")]
         [label] = re.findall(r'aria-label="([^"]*)"', html)
         keys, tips = (re.findall(what, html) for what in (r"([^>]*)</span>", r'data-tip="([^"]*)"'))
-        found.append(Drawn(unescape(label), list(map(unescape, keys)), list(map(unescape, tips)), html))
+        found.append(PagePlot(unescape(label), list(map(unescape, keys)), list(map(unescape, tips)), html))
     return found
 
 
@@ -98,14 +98,14 @@ def test_what_is_missing_is_left_out(missing: str, tmp_path: Path) -> None:
     assert "<h2>" in own_text(write_report(run))
 
 
-def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
+def test_a_run_without_epochs(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"task": "matching"}', encoding="utf-8")
     (tmp_path / "log.csv").write_text("epoch,loss\n", encoding="utf-8")
     assert "has not been evaluated" in write_report(tmp_path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("better", ["more", "less"])
-def test_the_own_result_stands_in_the_right_place(tmp_path: Path, better: str) -> None:
+def test_own_result_is_ranked_among_published_ones(tmp_path: Path, better: str) -> None:
     run = write_run(tmp_path / "run", "segmentation")
     path = run / "evaluation" / "metrics.json"
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -138,7 +138,7 @@ def test_training_plots_are_sorted_by_kind(tmp_path: Path) -> None:
         assert [tip.split("\n")[0] for tip in plot.tips] == [f"epoch {k}" for k in range(1, 13)]
 
 
-def test_comparison_overlays_runs_and_says_what_differs(tmp_path: Path) -> None:
+def test_comparison_overlays_runs_and_lists_differences(tmp_path: Path) -> None:
     runs = [
         write_run(tmp_path / part / "run", "matching", seed=k, epochs=5 + k)
         for k, part in enumerate(("one", "two"))
@@ -184,7 +184,7 @@ def test_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
     assert "network.rings" not in differ
 
 
-def test_numbers_say_how_far_they_can_be_trusted(tmp_path: Path) -> None:
+def test_numbers_have_intervals(tmp_path: Path) -> None:
     text = own_text(write_report(write_run(tmp_path / "run", "segmentation")))
     accuracies = 0.7 + 0.02 * np.arange(10)
     low, high = (float(end[:-2]) / 100 for end in re.findall(r"<small>(\S+ %) to (\S+ %)</small>", text)[0])
@@ -201,7 +201,7 @@ def change(run: Path, **changes: Any) -> Path:
     return run
 
 
-def test_few_shapes_are_called_few(tmp_path: Path) -> None:
+def test_few_shapes_have_a_warning(tmp_path: Path) -> None:
     run = change(write_run(tmp_path / "run", "regression"), shapes=[{"name": "a", "rmse": 3.0}])
     text = own_text(write_report(run))
     assert "Measured on 1 test shape: too few" in text
@@ -210,16 +210,16 @@ def test_few_shapes_are_called_few(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "said", "warned"),
+    ("part", "amount", "warning"),
     [("train", "10 training shapes", "All of these"), ("all", "10 shapes", "Most of these")],
 )
-def test_numbers_of_training_shapes_are_called_that(
-    tmp_path: Path, part: str, said: str, warned: str
+def test_numbers_of_training_shapes_have_a_warning(
+    tmp_path: Path, part: str, amount: str, warning: str
 ) -> None:
     run = change(write_run(tmp_path / "run", "segmentation"), part=part)
     text = own_text(write_report(run))
-    assert f"Measured on {said}, 6,420 vertices." in text
-    assert f"{warned} shapes were trained on: the numbers say little about new ones." in text
+    assert f"Measured on {amount}, 6,420 vertices." in text
+    assert f"{warning} shapes were trained on: the numbers say little about new ones." in text
 
 
 def test_given_intervals_stand_below_their_numbers(tmp_path: Path) -> None:
@@ -252,11 +252,11 @@ def test_untested_parts_have_no_bar(tmp_path: Path) -> None:
     assert re.findall("fill: (#[0-9a-f]{6})", bars.svg) == ["#e69f00"]  # the second colour, as on the shapes
 
 
-@pytest.mark.parametrize(("baseline", "said"), [(0.4, True), (0.1, False)])
-def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: float, said: bool) -> None:
+@pytest.mark.parametrize(("baseline", "named"), [(0.4, True), (0.1, False)])
+def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: float, named: bool) -> None:
     run = write_run(tmp_path / "run", "matching")
     change(run, metrics={"mean_average_precision": 0.325, "hks_mean_average_precision": baseline})
-    assert ("HKS 40.0 %; this network 32.5 %" in own_text(write_report(run))) == said
+    assert ("HKS 40.0 %; this network 32.5 %" in own_text(write_report(run))) == named
 
 
 def test_comparing_one_run_is_its_report(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_values_are_shown_under_the_pointer(browser: Browser, tmp_path: Path) ->
 
 
 def test_report_on_paper(browser: Browser, tmp_path: Path) -> None:
-    """What is folded is open, plots fit the sheet, colours are light; and all is as before afterwards."""
+    """Details are open, plots fit the sheet, colours are light; afterwards the page is as before."""
     browser.open(write_report(write_run(tmp_path / "run", "segmentation")), ready=READY)
     browser.click(".fc-theme")
     state = (

@@ -34,7 +34,7 @@ def test_every_colouring_is_a_picture(tmp_path: Path, task: str, expected: set[s
         assert other.shape != pixels[0].shape or (other != pixels[0]).any()
 
 
-def test_shapes_are_coloured_so_and_partners_stay_plain(tmp_path: Path) -> None:
+def test_shapes_have_the_colouring_and_partners_stay_plain(tmp_path: Path) -> None:
     panels = shape_panels(read_run(write_run(tmp_path / "run", "matching")))
     name = next(panel.colourings[0].name for panel in panels if panel.colourings)
     shown = coloured_by(name, panels)

@@ -71,7 +71,7 @@ def test_other_programs_see_the_meshs_colours(ball: Mesh, tmp_path: Path) -> Non
     assert [own.kind for own in read_shape(tmp_path / "b.ply")[1]] == ["places", "colours"]
 
 
-def test_what_a_mesh_carries_besides_stays(ball: Mesh, tmp_path: Path) -> None:
+def test_other_data_of_a_mesh_is_kept(ball: Mesh, tmp_path: Path) -> None:
     mesh = Mesh(ball.vertices, ball.faces, vertex_data={"curvature": np.arange(162.0), "part": np.zeros(162)})
     write_shape(tmp_path / "a.ply", mesh, EVERY_KIND[:1])
     [part, curvature] = read_shape(tmp_path / "a.ply")[1]
@@ -79,11 +79,11 @@ def test_what_a_mesh_carries_besides_stays(ball: Mesh, tmp_path: Path) -> None:
     assert (curvature.name, curvature.kind) == ("Curvature", "scalar")
 
 
-def test_files_without_a_description_are_told_by_name(ball: Mesh, tmp_path: Path) -> None:
-    """As `match` writes them, and as they may come from elsewhere."""
+def test_names_of_properties_replace_a_missing_description(ball: Mesh, tmp_path: Path) -> None:
+    """As `match` or another program writes them."""
     whole = (np.arange(COUNT) % 5).astype(np.int32)
-    sure = np.linspace(0, 1, COUNT).astype(np.float32)
-    data = {"match": whole, "confidence": sure, "part": whole, "error": sure}
+    confidence = np.linspace(0, 1, COUNT).astype(np.float32)
+    data = {"match": whole, "confidence": confidence, "part": whole, "error": confidence}
     colours = np.full((COUNT, 3), 9, np.uint8)
     Mesh(ball.vertices, ball.faces, vertex_colours=colours, vertex_data=data).save(tmp_path / "0.ply")
     found = read_shape(tmp_path / "0.ply")[1]
@@ -98,7 +98,7 @@ def test_files_without_a_description_are_told_by_name(ball: Mesh, tmp_path: Path
 
 
 def test_vertices_of_a_template_are_no_classes(ball: Mesh) -> None:
-    """Thousands of classes would be no legend."""
+    """There are too many for a legend."""
     [found] = values_of(Mesh(ball.vertices, ball.faces, vertex_data={"label": 40 * np.arange(COUNT)}))
     assert found.kind == "scalar"
 
@@ -169,7 +169,7 @@ def test_slugs_are_plain_words() -> None:
 
 @pytest.mark.parametrize("values", EVERY_KIND, ids=lambda v: v.name)
 def test_panels_and_files_have_the_same_colours(values: VertexValues, ball: Mesh) -> None:
-    """The colour of a vertex as the panel would draw it, written out by hand for each kind of panel."""
+    """Compare with the colour of each vertex in the panel, computed by hand."""
     shown = colouring(values, ball, template=ball)
     kept = vertex_colours(values, template=ball)
     assert kept.shape == (COUNT, 3)
@@ -221,7 +221,7 @@ def test_the_description_is_plain_json(ball: Mesh, tmp_path: Path) -> None:
 
 
 def test_descriptors_have_the_same_colours_on_all_meshes() -> None:
-    """Rows that are equal get one colour, whichever mesh they are on; all other values stay as they are."""
+    """Equal rows have one colour on all meshes; other values do not change."""
     rows = RNG.normal(size=(30, 4))
     order = RNG.permutation(30)
     meshes = [

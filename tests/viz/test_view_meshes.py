@@ -19,7 +19,7 @@ def ball_file(ball: Mesh, tmp_path: Path) -> Path:
 
 
 def panels(page: Path) -> list[dict[str, Any]]:
-    """The panels of a page, as it holds them."""
+    """Return the panels of a page, as JSON."""
     found: list[dict[str, Any]] = page_data(page.read_text(encoding="utf-8"))["panels"]
     return found
 
@@ -110,7 +110,7 @@ def test_missing_value_file(ball_file: Path, tmp_path: Path) -> None:
 
 
 def test_given_values_come_first(ball_file: Path, tmp_path: Path) -> None:
-    """As the command line gives the predictions of a network."""
+    """As the command line passes the predictions of a network."""
     parts = VertexValues(name="Prediction", kind="labels", values=np.arange(162) % 2, class_names=("a", "b"))
     places = VertexValues(name="Correspondence", kind="places", values=np.arange(162)[::-1])
     template = Mesh.load(ball_file)
@@ -133,7 +133,7 @@ def test_given_values_come_first(ball_file: Path, tmp_path: Path) -> None:
         view([ball_file, ball_file], template=template, map=ball_file, open=False)
 
 
-def test_predictions_bring_their_names(ball: Mesh, tmp_path: Path) -> None:
+def test_names_in_files_are_shown(ball: Mesh, tmp_path: Path) -> None:
     parts = VertexValues(
         name="Prediction", kind="labels", values=np.arange(162) % 2, class_names=("head", "tail")
     )

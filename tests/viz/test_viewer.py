@@ -50,13 +50,13 @@ class Tags(HTMLParser):
 
 
 def page_data(html: str) -> dict[str, Any]:
-    """What a page says of its first group of views."""
+    """Return the JSON of the first group of views of a page."""
     data: dict[str, Any] = json.loads(Tags(html).data[0])
     return data
 
 
 def all_kinds(mesh: Mesh, name: str = "x") -> Panel:
-    """A panel with every way to colour it."""
+    """Return a panel with every kind of colouring."""
     count = len(mesh.vertices)
     colourings = [
         pan.labels(name, np.arange(count) % 3, [name, "b", "c"]),
@@ -92,7 +92,7 @@ def test_names_from_files_are_escaped(ball: Mesh, tmp_path: Path) -> None:
 
 
 def unpack(spec: dict) -> np.ndarray:
-    """What viewer.js does, step by step as it is written there."""
+    """Undo `pack`, step by step as in viewer.js."""
     kind = np.dtype(f"<{spec['kind']}")
     grouped = np.frombuffer(zlib.decompress(base64.b64decode(spec["data"])), np.uint8)
     count = len(grouped) // kind.itemsize

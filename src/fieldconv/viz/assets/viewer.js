@@ -1,12 +1,12 @@
-// 3-D views of meshes. Needs nothing but WebGL 2: every view of a page is drawn by one shared context and
-// copied to its own canvas, so a page may hold any number of views.
+// 3-D views of meshes with WebGL 2. One shared context draws every view of a page and copies it to the canvas of
+// the view, so a page may hold any number of views.
 "use strict";
 (() => {
   const FOCAL = 1 / Math.tan((15 * Math.PI) / 180);
-  const EYE = 1.03 / Math.sin((15 * Math.PI) / 180); // from there the unit ball just fits
-  const COARSE = 14000; // faces that a computer without a graphics card draws in a few hundredths of a second
-  const SMOOTH = 30; // milliseconds that a frame may take
-  const QUICK = 0.6; // share of the pixels along each side while a slow computer moves a large mesh
+  const EYE = 1.03 / Math.sin((15 * Math.PI) / 180); // distance from which the unit ball just fits
+  const MAX_COARSE_FACES = 14000; // drawn in a few hundredths of a second without a graphics card
+  const MAX_FRAME_MS = 30; // longer frames mean a slow computer
+  const QUICK_DETAIL = 0.6; // share of the pixels along each side, while a slow computer moves a large mesh
   const MODES = { plain: 0, labels: 1, scalar: 2, colours: 3, polar: 4 };
 
   // ---------------------------------------------------------------- arrays
@@ -89,7 +89,7 @@
           if (mean.r > 0.0) paint = mix(paint, vec3(0.1), 0.75 * clamp(1.6 - spoke, 0.0, 1.0));
         }
       #endif
-      // The normal on the side we look at, whichever way round the faces are.
+      // The normal on the visible side, for either orientation of the face.
       vec3 facing = normalize(cross(dFdx(place), dFdy(place)));
       vec3 n = normalize(normal + 1e-6 * facing);
       if (dot(n, facing) < 0.0) n = -n;
@@ -133,7 +133,7 @@
     ${CLIP}
     void main() {
       gl_Position = clip(lens, turn * point + vec3(pan, -${EYE}));
-      gl_Position.z -= 2e-4 * gl_Position.w; // in front of its own faces
+      gl_Position.z -= 2e-4 * gl_Position.w; // in front of its faces
     }`;
   const EDGE_FRAGMENT = `#version 300 es
     precision highp float;
@@ -154,7 +154,7 @@
     precision highp float;
     uniform vec3 ink; out vec4 colour;
     void main() { colour = vec4(ink, 1); }`;
-  // A flat arrow of length one, in (along, side), and where each corner goes when a border is drawn.
+  // A flat arrow of length one, as (along, sideways), and the offset of each corner of its border.
   const ARROW_SHAPE = new Float32Array([
     0, -0.05, 0.6, -0.05, 0.6, 0.05, 0, -0.05, 0.6, 0.05, 0, 0.05, 0.55, -0.2, 1, 0, 0.55, 0.2,
   ]);
@@ -269,7 +269,7 @@
       this.makeRoom(width, height);
       const bottom = this.canvas.height - height;
       gl.viewport(0, bottom, width, height);
-      gl.scissor(0, Math.max(0, bottom - 2), width + 2, height + 2); // stretching looks a little beyond the edge
+      gl.scissor(0, Math.max(0, bottom - 2), width + 2, height + 2); // stretching reads a little beyond the edge
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
       gl.scissor(0, bottom, width, height);
@@ -366,8 +366,8 @@
     };
   }
 
-  // At most about so many faces that look like all of them from afar: the vertices in a cell of a grid become
-  // the one of them that is nearest to its middle, so that buffers of positions and values serve both.
+  // At most about so many faces that look alike from afar: the vertices in a cell of a grid become
+  // the vertex nearest to its middle, so that both use the same buffers of positions and values.
   function coarseFaces({ points, faces, count }, most) {
     if (faces.length <= 3 * most) return faces;
     const stand = new Uint32Array(count);
@@ -473,7 +473,7 @@
       ramp: paint.ramp(ramp, kind !== "labels", kind === "polar"),
       trianglesOf,
       full: trianglesOf(faces),
-      coarse: null, // made when a slow computer first moves the view
+      coarse: null, // computed when a slow computer first moves the view
       arrows: colouring && colouring.arrows ? paint.arrowArray(mesh, colouring.arrows) : null,
     };
   }
@@ -515,7 +515,7 @@
   });
   const aboutX = (t) => [1, 0, 0, 0, Math.cos(t), -Math.sin(t), 0, Math.sin(t), Math.cos(t)];
   const aboutY = (t) => [Math.cos(t), 0, Math.sin(t), 0, 1, 0, -Math.sin(t), 0, Math.cos(t)];
-  // Rounding piles up over many small turns: make the rows orthonormal again.
+  // Make the rows orthonormal again: rounding errors accumulate over many small turns.
   function tidy(m) {
     const [x, y] = [m.slice(0, 3), m.slice(3, 6)];
     const unit = (v) => { const n = Math.hypot(...v); return v.map((c) => c / n); };
@@ -582,7 +582,7 @@
       return [((1 + (fx * (row(0) + pan[0])) / depth) * w) / 2, ((1 - (fy * (row(1) + pan[1])) / depth) * h) / 2];
     }
 
-    // Vertex nearest to the surface point under (x, y), or -1. What is hidden cannot be hit.
+    // Vertex nearest to the surface point under (x, y), or -1; hidden classes are ignored.
     pick(x, y) {
       const { turn, pan, zoom } = this.camera;
       const { clientWidth: w, clientHeight: h } = this.canvas;
@@ -639,9 +639,9 @@
       this.viewer.refresh();
     }
 
-    // Few enough faces for a smooth motion of all views of the page together.
+    // Faces of a coarse view, few enough for smooth motion of all views of the page together.
     get coarseCount() {
-      return Math.max(4000, COARSE / this.viewer.views.length);
+      return Math.max(4000, MAX_COARSE_FACES / this.viewer.views.length);
     }
 
     get large() {
@@ -748,7 +748,7 @@
       if (v >= 0) this.tell(v, x, y);
     }
 
-    // Keep the vertex under (x, y) marked and its values shown; elsewhere, let go of the one before.
+    // Pin the vertex under (x, y), with its values; where there is none, unpin.
     pin(x, y) {
       this.viewer.unpin();
       const v = this.pick(x, y);
@@ -759,7 +759,7 @@
       this.viewer.voice.textContent = [`Vertex ${v}`, ...said.map(([name, text]) => `${name}: ${text}`)].join(". ");
     }
 
-    // For keys: the vertex in the middle of the canvas, or beside it where nothing is.
+    // For keys: the vertex in the middle of the canvas, or near it.
     pinMiddle() {
       const [x, y] = [this.canvas.clientWidth / 2, this.canvas.clientHeight / 2];
       if (this.pick(x, y) >= 0) return this.pin(x, y);
@@ -771,7 +771,7 @@
         if (away < best) [best, place] = [away, [px, py]];
       }
       if (!place) return;
-      // On the rim a ray may pass by: a little further in.
+      // A ray at the rim may miss: go a little further in.
       const steps = [0, 1, 2, 4, 8].map((k) => [0, 1].map((i) => place[i] + (k * (place[i] - [x, y][i])) / Math.max(1, best)));
       const hit = steps.find((step) => this.pick(...step) >= 0);
       if (hit) this.pin(...hit);
@@ -865,7 +865,7 @@
         }
         const [dx, dy] = [at[0] - before[0], at[1] - before[1]];
         travelled += Math.abs(dx) + Math.abs(dy);
-        if (travelled < 4) return; // a click with an unsteady hand
+        if (travelled < 4) return; // a click, not a drag
         if (fingers.size === 2) {
           const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
           const apart = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
@@ -884,7 +884,7 @@
       canvas.addEventListener("pointerup", release);
       canvas.addEventListener("pointercancel", release);
       canvas.addEventListener("pointerleave", (event) => {
-        if (event.pointerType !== "touch") this.viewer.unmark(); // a lifted finger leaves too
+        if (event.pointerType !== "touch") this.viewer.unmark(); // lifting a finger also leaves
       });
       canvas.addEventListener("contextmenu", (event) => event.preventDefault());
       canvas.addEventListener("dblclick", () => {
@@ -925,7 +925,7 @@
       this.grid = make("div", "fc-grid");
       this.grid.style.setProperty("--columns", spec.columns);
       this.tip = make("div", "fc-tip");
-      this.voice = make("p", "fc-hidden"); // always there, so that a screen reader hears its changes
+      this.voice = make("p", "fc-hidden"); // always present, so that screen readers announce changes
       this.voice.setAttribute("role", "status");
       root.replaceChildren(this.tools, this.legends, this.grid, this.tip, this.voice);
       root.addEventListener("keydown", (event) => {
@@ -933,7 +933,7 @@
       });
     }
 
-    // The view the page starts with: every mesh as large as it goes.
+    // The first view of the page: every mesh as large as possible.
     home() {
       const camera = { turn: Float32Array.from(this.spec.camera.turns[this.up]), zoom: this.spec.camera.zoom, pan: [0, 0] };
       if (this.spec.camera.fit && this.views.length) camera.zoom *= Math.min(...this.views.map((view) => view.fit(camera)));
@@ -960,7 +960,7 @@
       resize();
       this.draw();
       painter().gl.finish();
-      // Ready before the first motion, which would wait for it.
+      // Prepare it before the first motion.
       if (this.slow) setTimeout(() => this.views.forEach((view) => view.large && view.coarseTriangles()));
     }
 
@@ -1032,7 +1032,7 @@
       this.reset();
     }
 
-    // One legend per set of classes; a click switches a class everywhere, a double click leaves it alone.
+    // One legend per set of classes; a click toggles a class everywhere, a double click shows it alone.
     buildLegends() {
       this.legends.replaceChildren();
       const groups = new Map();
@@ -1087,7 +1087,7 @@
       this.refresh();
     }
 
-    // What the pointer has marked; a pinned vertex stays.
+    // Remove the mark of the pointer, but not a pinned vertex.
     unmark() {
       if (this.pinned) return;
       this.tip.style.display = "none";
@@ -1123,13 +1123,13 @@
       for (const view of this.views) {
         if (!view.paint) continue;
         const quick = this.moving && this.slow && view.large;
-        painter().draw(view, quick ? Math.min(QUICK, this.detail) : this.moving ? this.detail : 1, quick);
+        painter().draw(view, quick ? Math.min(QUICK_DETAIL, this.detail) : this.moving ? this.detail : 1, quick);
         if (view.marked >= 0) view.mark(view.marked);
       }
       if (this.pinned) this.pinned.placeTip(...this.pinned.project(this.pinned.marked));
       const spent = performance.now() - start;
-      if (!this.moving) this.slow = spent > SMOOTH;
-      else this.detail = Math.min(1, Math.max(0.35, this.detail * Math.sqrt(SMOOTH / Math.max(1, spent))));
+      if (!this.moving) this.slow = spent > MAX_FRAME_MS;
+      else this.detail = Math.min(1, Math.max(0.35, this.detail * Math.sqrt(MAX_FRAME_MS / Math.max(1, spent))));
     }
   }
 

@@ -68,6 +68,7 @@ def coarsen(mesh: Mesh, vertices: int, *, rounds: int = ROUNDS) -> Resampled:
 def _edges(mesh: Mesh) -> tuple[Ints, Floats]:
     """(E, 2) the edges, once each, and their lengths."""
     start, end = mesh.faces.ravel(), np.roll(mesh.faces, -1, axis=1).ravel()
+    # Sorting is far faster than np.unique, which hashes.
     key = np.sort(np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end))
     key = key[np.flatnonzero(np.r_[True, key[1:] != key[:-1]])]
     edges = np.stack(np.divmod(key, len(mesh.vertices)), 1)
@@ -104,8 +105,7 @@ def _regions(graph: csr_array, seeds: Ints, count: int) -> Ints:
     _, _, source = dijkstra(graph, directed=False, indices=seeds, min_only=True, return_predecessors=True)
     number = np.full(count + 1, -1)
     number[seeds] = np.arange(len(seeds))
-    reached = source >= 0
-    return np.where(reached, number[np.where(reached, source, count)], -1)
+    return number[np.where(source >= 0, source, count)]
 
 
 def _middles(mesh: Mesh, region: Ints, count: int) -> Ints:

@@ -64,7 +64,7 @@ def farthest_point_samples(
         raise ValueError(f"The number of samples must be at least 1, not {count}.")
     numbered = by_position(mesh)
     mesh = numbered.mesh
-    referenced = np.unique(mesh.faces)
+    referenced = np.flatnonzero(np.bincount(mesh.faces.ravel()))
     if seed is None:
         centroid = mesh.vertex_areas @ mesh.vertices / mesh.area
         first = referenced[np.linalg.norm(mesh.vertices[referenced] - centroid, axis=1).argmax()]

@@ -1,4 +1,4 @@
-"""Damaged meshes: where each vertex came from is true, and each kind does what its name says."""
+"""Damaged meshes: origins of vertices are right, and each kind does what its name says."""
 
 from __future__ import annotations
 

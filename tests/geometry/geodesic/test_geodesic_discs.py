@@ -264,7 +264,7 @@ def test_equal_paths_past_a_tip_are_averaged(sides, first):
     for row, (source, target) in enumerate(((here, there), (there, here))):
         pair = (discs.centres == source) & (discs.targets == target)
         assert_angles(discs.angle[pair], at_tip.angle[row], 1e-9)
-        # Straight on at the tip: what points at it from here points away from it there.
+        # Straight on at the tip: the direction towards it at one end points away from it at the other.
         assert_angles(discs.angle[pair] + discs.transport[pair], at_tip.angle[1 - row] + np.pi, 1e-9)
 
 
@@ -363,7 +363,7 @@ def test_exact_discs_replace_the_front_only_where_faces_turn_both_ways():
         return np.stack([discs.targets, discs.distance, discs.angle, discs.transport])
 
     expected = found(whole, far, "front")
-    assert abs(expected - found(whole, far, "local")).max() > 1e-5  # so the two can be told apart
+    assert abs(expected - found(whole, far, "local")).max() > 1e-5  # the two solvers differ
     np.testing.assert_array_equal(found(mesh, far, "front"), expected)
     np.testing.assert_array_equal(found(mesh, near, "front"), found(mesh, near, "local"))
     both = geodesic_discs(mesh, 0.5, np.r_[near, far], solver="front")
@@ -419,7 +419,7 @@ def test_motion_scale_and_renumbering_change_nothing(seed):
     match = np.array([key[p, q] for p, q in zip(one.centres, one.targets, strict=True)])
     assert len(match) == len(other)
     np.testing.assert_allclose(other.distance[match], factor * one.distance, rtol=1e-8)
-    # Frames differ by an angle per vertex: the direction to the lowest neighbour in the disc tells it.
+    # Frames differ by an angle per vertex: that of the direction to the lowest neighbour in the disc.
     apart = one.centres != one.targets
     gauge = np.zeros(len(vertices))
     gauge[one.centres[apart][::-1]] = (other.angle[match] - one.angle)[apart][::-1]

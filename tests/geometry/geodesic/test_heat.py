@@ -87,7 +87,7 @@ def test_frames_are_ours_at_every_vertex(shape, radius):
         heat.centres * count + heat.targets, exact.centres * count + exact.targets, return_indices=True
     )
     assert len(both) > 0.8 * len(exact)
-    # A frame that is off, by half the angle between two edges or so, would show in the mean of its disc.
+    # A wrong frame, off by about half the angle between two edges, shifts the mean of its disc.
     for name in ("angle", "transport"):
         wrong = np.angle(np.exp(1j * (getattr(heat, name)[i] - getattr(exact, name)[j])))
         per_source = np.bincount(heat.centres[i], wrong) / np.bincount(heat.centres[i])

@@ -21,7 +21,7 @@ def test_a_sphere_stays_a_sphere(sphere):
     assert count - edges + len(small.mesh.faces) == 2  # Euler's number
     radius = np.linalg.norm(small.mesh.vertices, axis=1)
     assert radius.min() > 0.98
-    # Each vertex goes to one that is near, none to none, and regions are of like size.
+    # Each vertex maps to a near one, and regions have similar sizes.
     away = np.linalg.norm(sphere.vertices - small.mesh.vertices[small.vertex_map], axis=1)
     spacing = np.sqrt(4 * np.pi / count)
     assert away.max() < 1.5 * spacing

@@ -1,4 +1,4 @@
-"""Layouts in which straight distances are geodesic ones, and points inside triangles."""
+"""Embeddings whose straight distances are geodesic ones, and points inside triangles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_rolled_square_is_embedded_flat() -> None:
         for points in (flat, place, rolled.vertices)
     )
     assert np.abs(got - want).max() < 0.04
-    assert np.abs(chord - want).max() > 0.2  # what positions would say
+    assert np.abs(chord - want).max() > 0.2  # chords are far shorter
 
 
 def test_two_components_cannot_be_embedded() -> None:

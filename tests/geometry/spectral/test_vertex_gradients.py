@@ -30,7 +30,7 @@ def rotation(seed: int) -> NDArray[np.float64]:
 @given(st.integers(0, 10_000))
 @settings(max_examples=20, deadline=None)
 def test_linear_functions_on_any_plane_are_exact(seed: int) -> None:
-    """At the border, too: f(x) = a·x + b has the gradient a, less what sticks out of the plane."""
+    """Also at the border: f(x) = a·x + b has the gradient a, projected to the plane."""
     rng = np.random.default_rng(seed)
     vertices, faces = shapes.plane(60, seed)
     turn = rotation(seed)

@@ -36,15 +36,15 @@ def gradient_sums(xi: Tensor, surface: Any, rings: int) -> tuple[Tensor, Tensor]
     for e, q, p in edges(surface):
         w, log = float(surface.weight[e]), complex(surface.log[e])
         psi = ring_weights(abs(log) / radius_of(surface, p), rings)
-        seen = -complex(surface.transport[e]) * log / abs(log) if log else 0  # of q, from p
+        towards = -complex(surface.transport[e]) * log / abs(log) if log else 0  # of q, from p
         for n in range(rings):
-            direction[p, n] += w * (xi[q] - xi[p]) * psi[n] * seen
+            direction[p, n] += w * (xi[q] - xi[p]) * psi[n] * towards
             magnitude[p, n] += w * xi[q] * psi[n]
     return direction, magnitude
 
 
 def echo(x: Tensor, surface: Any, radial_samples: int, votes: str) -> Tensor:
-    """Every cell asks every vote for its share: a hat function around the cell."""
+    """Sum the share of every vote in every cell: a hat function around the cell."""
     reach = range(-radial_samples - 1, radial_samples + 1)
     grid = [complex(a + 0.5, b + 0.5) for b in reach for a in reach]
     inside = [cell for cell in grid if abs(cell) <= radial_samples]

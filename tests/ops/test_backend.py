@@ -14,7 +14,7 @@ X = random_field(SURFACE, 2)
 
 @pytest.fixture
 def used(monkeypatch):
-    """The backends that were used, in order, seen by what each of them prepares for a sum."""
+    """The backends that were used, in order: each of them prepares its edges for a sum."""
     calls = []
 
     def counted(name: str, usual):

@@ -139,20 +139,20 @@ def test_batches_edges_and_layouts(backend) -> None:
     parts = [flat_surface(9, radius=0.5), flat_surface(12, radius=0.3)]
     batch = surface_batch(parts)
     x = torch.cat([random_field(part, 3) for part in parts])
-    given = filters(3, 1, 3, 2)
+    coefficients = filters(3, 1, 3, 2)
     alone = [
-        field_convolve(own, *given, part, backend=backend)
+        field_convolve(own, *coefficients, part, backend=backend)
         for own, part in zip(x.split([9, 12]), parts, strict=True)
     ]
-    together = field_convolve(x, *given, batch, backend=backend)
+    together = field_convolve(x, *coefficients, batch, backend=backend)
     torch.testing.assert_close(together, torch.cat(alone))
     strided = torch.stack([x, x], -1)[..., 0]
-    torch.testing.assert_close(field_convolve(strided, *given, batch, backend=backend), together)
+    torch.testing.assert_close(field_convolve(strided, *coefficients, batch, backend=backend), together)
     turned = x.conj().clone().conj()
-    torch.testing.assert_close(field_convolve(turned, *given, batch, backend=backend), together)
+    torch.testing.assert_close(field_convolve(turned, *coefficients, batch, backend=backend), together)
 
     nothing = paper.no_edges(4)
-    inputs = leaves(torch.ones(4, 3, dtype=torch.complex128), *given)
+    inputs = leaves(torch.ones(4, 3, dtype=torch.complex128), *coefficients)
     out = field_convolve(*inputs, nothing, backend=backend)
     assert not out.abs().any()
     for gradient in torch.autograd.grad(out.real.sum(), inputs):
@@ -172,10 +172,10 @@ def test_operators_keep_torchs_contract(name, backend) -> None:
 
 def test_an_operator_in_a_stored_graph_runs_without_kernels(monkeypatch) -> None:
     surface = flat_surface(8)
-    x, given = random_field(surface, 2), filters(2, 1, 2, 3)
-    expected = field_convolve(x, *given, surface, backend="compiled")
+    x, coefficients = random_field(surface, 2), filters(2, 1, 2, 3)
+    expected = field_convolve(x, *coefficients, surface, backend="compiled")
     monkeypatch.setenv("FIELDCONV_BACKEND", "torch")
-    inputs = leaves(x, *given)
+    inputs = leaves(x, *coefficients)
     out = torch.ops.fieldconv.convolve(*inputs, *Geometry.of(surface), "linear", "auto")
     torch.testing.assert_close(out, expected)
     assert all(gradient.abs().max() > 0 for gradient in torch.autograd.grad(out.abs().sum(), inputs))
@@ -186,15 +186,15 @@ def test_nothing_as_large_as_the_sums_is_kept(backend) -> None:
     surface = flat_surface(200, radius=0.3, dtype=torch.float32)
     x = random_field(surface, 16).to(torch.complex64).requires_grad_()
     parts = [part.float().requires_grad_() for part in filters(3, 1, 16, 16)]
-    kept = []
+    saved = []
 
     def pack(tensor: Tensor) -> Tensor:
         if len(tensor) == len(x):
-            kept.append(tensor.numel())
+            saved.append(tensor.numel())
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         field_convolve(x, *parts, surface, backend=backend)
     sums = field_aggregate(x.detach(), surface, rings=3, band_limit=1)
-    assert kept
-    assert sum(kept) < sums.numel() / 2
+    assert saved
+    assert sum(saved) < sums.numel() / 2

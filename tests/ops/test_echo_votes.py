@@ -94,8 +94,8 @@ def test_backends_agree_on_gradients_of_larger_surfaces() -> None:
 
 
 @both
-def test_nonsense_stays_inside_the_image(backend) -> None:
-    """What is not a number must not make the sums write where they should not."""
+def test_invalid_edges_write_inside_the_image(backend) -> None:
+    """NaN and infinite places must not make the sums write outside their memory."""
     surface = flat_surface(10)
     surface.log[3] = complex("nan")
     surface.log[4] = complex("inf")
@@ -108,7 +108,7 @@ def test_nonsense_stays_inside_the_image(backend) -> None:
 
 @both
 @kinds
-def test_what_is_not_a_number_is_not_hidden(backend, votes) -> None:
+def test_nan_is_not_hidden(backend, votes) -> None:
     surface = flat_surface(10)
     surface.weight[3] = float("nan")
     out = echo_votes(random_field(surface, 2), surface, votes=votes, backend=backend)

@@ -1,4 +1,4 @@
-"""What is worked out from a surface is kept between calls, and never outlives what it was made from."""
+"""Values derived from a surface are cached between calls, and never outlive the surface."""
 
 from __future__ import annotations
 

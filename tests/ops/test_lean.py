@@ -20,7 +20,7 @@ TOO_MANY = EDGES * CHANNELS // 4  # numbers
 
 
 class Largest(TorchDispatchMode):
-    """Remembers the size of the largest tensor that is made."""
+    """Remembers the size of the largest tensor."""
 
     numbers = 0
 
@@ -88,13 +88,13 @@ def test_layers_keep_no_large_tensor(monkeypatch, layer) -> None:
     monkeypatch.setenv("FIELDCONV_BACKEND", "torch")
     scalars = isinstance(layer, LearnedGradient)
     x = (SURFACE.x.clone() if scalars else random_field(SURFACE, CHANNELS)).requires_grad_()
-    kept = {}
+    saved = {}
 
     def keep(tensor):
-        kept[tensor.untyped_storage().data_ptr()] = tensor.numel() * (1 + tensor.is_complex())
+        saved[tensor.untyped_storage().data_ptr()] = tensor.numel() * (1 + tensor.is_complex())
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         layer(x, SURFACE).abs().sum().backward()
     geometry = 2 * EDGES + 2 * EDGES + 2 * EDGES + EDGES  # edge_index, log, transport, weight
-    assert sum(kept.values()) < geometry + TOO_MANY
+    assert sum(saved.values()) < geometry + TOO_MANY

@@ -1,4 +1,4 @@
-"""Products that pass over zeros, against the dense ones of torch."""
+"""Products that skip zeros, against the dense ones of torch."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_views_of_other_tensors() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_not_finite_is_not_hidden(value: float) -> None:
+def test_infinite_inputs_are_not_hidden(value: float) -> None:
     x, keep, weight, bias = case(3, 4, 5)
     with torch.no_grad():
         x[1, 2] = value
@@ -98,7 +98,7 @@ def test_what_is_not_finite_is_not_hidden(value: float) -> None:
     torch.testing.assert_close(found[[0, 2]], expected[[0, 2]])
 
 
-def test_only_what_is_not_zero_is_multiplied() -> None:
+def test_zeros_are_not_multiplied() -> None:
     x, keep, _, _ = case(100, 50, 1)
     numbers = kernels._nonzeros(x.detach(), keep)
     expected = torch.relu(x.detach()) * keep

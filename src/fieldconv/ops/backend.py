@@ -24,8 +24,8 @@ def check_backend(backend: Backend, x: Tensor) -> None:
 def use_compiled(backend: Backend, x: Tensor) -> bool:
     """Return whether the compiled kernels serve features ``x``.
 
-    "auto" means what the environment variable ``FIELDCONV_BACKEND`` says: "torch", "compiled", or "auto"
-    (the default), which takes the kernels on the CPU. Raise ValueError if the variable has another value.
+    "auto" stands for the value of the environment variable ``FIELDCONV_BACKEND``: "torch", "compiled", or
+    "auto" (the default), which takes the kernels on the CPU. Raise ValueError if it has another value.
     """
     if backend == "auto":
         variable = os.environ.get(BACKEND_VARIABLE) or "auto"

@@ -16,4 +16,4 @@ def disc_cells(radial_samples: int) -> tuple[int, ...]:
     side = 2 * radial_samples + 2
     middle = [pixel - radial_samples - 0.5 for pixel in range(side)]
     inside = [a * a + b * b <= radial_samples**2 for b in middle for a in middle]
-    return (*(pixel for pixel, held in enumerate(inside) if held), side * side)
+    return (*(pixel for pixel, is_inside in enumerate(inside) if is_inside), side * side)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fieldconv.ops.register import register_differentiable
 
-CHUNK = 2**20  # differences that are held at a time
+CHUNK = 2**20  # differences of numbers at a time
 
 
 def _chunks(chunk: int, features: Tensor, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
@@ -58,7 +58,7 @@ def squared_distances(features: Tensor, first: Tensor, second: Tensor, *, chunk:
     first, second : int64 Tensor, shape (...)
         i and j of every pair.
     chunk : int
-        How many differences of numbers are held at a time.
+        How many differences of numbers are in memory at a time.
 
     Returns
     -------

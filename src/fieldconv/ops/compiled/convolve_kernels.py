@@ -19,6 +19,7 @@ it sums the gradients by the filters. With another number of threads these gradi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -55,6 +56,17 @@ BLOCK = 16  # senders at a time whose factors are computed
 MAX_BYTES = 2**20  # of G at a time, in the second-level cache
 
 
+class Plan(NamedTuple):
+    """What all kernels of a convolution need to know."""
+
+    each: Count  # twice as many items as orders
+    tile: Count  # see `multiply`
+    line: Count
+    rings: int
+    rows: int  # senders at a time whose G is computed
+    edges: Edges  # by sender
+
+
 @kernel
 def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Edges, factors: Floats) -> None:
     """Write of each edge, with z = w e^{iφ} and the share τ of the outer ring,
@@ -76,25 +88,20 @@ def _factors(band_limit: int, conjugate: bool, start: int, stop: int, edges: Edg
 
 
 @kernel
-def _spread(
-    start: int, stop: int, each: Count, rings: int, edges: Edges, mixed: Floats, tiles: Floats
-) -> None:
-    """Add to the receivers the sums of the senders start … stop.
-
-    ``mixed`` (orders, rows, floats) is G of these senders, ``each`` a tuple as long as twice the orders.
-    """
+def _spread(start: int, stop: int, plan: Plan, mixed: Floats, tiles: Floats) -> None:
+    """Add the sums of the senders start … stop to the receivers; G is ``mixed`` (orders, rows, floats)."""
     columns, count, lanes = tiles.shape
     width = columns * lanes
     orders, rows, _ = mixed.shape
     band_limit = orders // 2
     size = 4 * (band_limit + 1)
+    each, rings, edges = plan.each, plan.rings, plan.edges
     offsets, receiver, bands = edges.offsets, edges.neighbour, edges.bands
     flat, out = mixed.ravel(), tiles.ravel()
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
     order, band_lines = rows * rings * width, 2 * orders * lanes
-    lines = np.empty(
-        bands * band_lines, tiles.dtype
-    )  # of each band and harmonic: inner ring, rise to the outer
+    # Of each band and harmonic: the inner ring, and the rise to the outer one.
+    lines = np.empty(bands * band_lines, tiles.dtype)
     for block in range(start, stop, BLOCK):
         after = min(block + BLOCK, stop)
         begin_block = offsets[block * bands]
@@ -134,15 +141,14 @@ def _spread(
 
 
 @kernel
-def _collect(
-    start: int, stop: int, each: Count, rings: int, edges: Edges, tiles: Floats, mixed: Floats
-) -> None:
+def _collect(start: int, stop: int, plan: Plan, tiles: Floats, mixed: Floats) -> None:
     """Do the adjoint of `_spread`: write the gradients of the senders start … stop by G."""
     columns, count, lanes = tiles.shape
     width = columns * lanes
     orders, rows, _ = mixed.shape
     band_limit = orders // 2
     size = 4 * (band_limit + 1)
+    each, rings, edges = plan.each, plan.rings, plan.edges
     offsets, receiver, bands = edges.offsets, edges.neighbour, edges.bands
     flat, out = tiles.ravel(), mixed.ravel()
     factors = np.empty(size * (BLOCK * edges.longest + lanes), tiles.dtype)
@@ -191,23 +197,13 @@ def _collect(
 
 
 @kernel
-def _forward(
-    each: Count,
-    tile: Count,
-    line: Count,
-    rings: int,
-    rows: int,
-    edges: Edges,
-    features: tuple[Floats, ...],
-    filters: tuple[Floats, ...],
-    tiles: Floats,
-) -> None:
+def _forward(plan: Plan, features: tuple[Floats, ...], filters: tuple[Floats, ...], tiles: Floats) -> None:
     """Add the sums of all senders to ``tiles``.
 
     Of each order there are features (n, K) and filters (K, floats).
     """
     columns, count, lanes = tiles.shape
-    width = rings * columns * lanes
+    rows, width = plan.rows, plan.rings * columns * lanes
     mixed = np.empty((len(features), rows, width), tiles.dtype)
     out = mixed.ravel()
     for start in range(0, count, rows):
@@ -216,16 +212,15 @@ def _forward(
             own = features[k]
             depth = own.shape[1]
             multiply(
-                tile, line, False, stop - start, depth, width, own.ravel(), start * depth, depth, 1,
+                plan.tile, plan.line, False, stop - start, depth, width, own.ravel(), start * depth, depth, 1,
                 filters[k].ravel(), 0, width, out, k * rows * width, width,
             )  # fmt: skip
-        _spread(start, stop, each, rings, edges, mixed, tiles)
+        _spread(start, stop, plan, mixed, tiles)
 
 
 @kernel
 def _backward(
-    each: Count, tile: Count, line: Count, rings: int, rows: int, edges: Edges,
-    features: tuple[Floats, ...], transposed: tuple[Floats, ...], tiles: Floats,
+    plan: Plan, features: tuple[Floats, ...], transposed: tuple[Floats, ...], tiles: Floats,
     by_features: tuple[Floats, ...], by_filters: tuple[Floats, ...], first: int, last: int,
 ) -> None:  # fmt: skip
     """Write the gradients by the features of the senders first … last; add to those by the filters.
@@ -233,25 +228,25 @@ def _backward(
     ``transposed`` has the filters of each order as (floats, K), K filled up to whole lines.
     """
     columns, _, lanes = tiles.shape
-    width = rings * columns * lanes
+    rows, width = plan.rows, plan.rings * columns * lanes
     mixed = np.empty((len(features), rows, width), tiles.dtype)
     flat = mixed.ravel()
     for start in range(first, last, rows):
         stop = min(start + rows, last)
-        _collect(start, stop, each, rings, edges, tiles, mixed)
+        _collect(start, stop, plan, tiles, mixed)
         for k in range(len(features)):
             own, back, here = features[k], transposed[k], k * rows * width
             depth, padded = own.shape[1], back.shape[1]
             by_rows = np.empty((stop - start, padded), tiles.dtype)
             multiply(
-                tile, line, False, stop - start, width, padded, flat, here, width, 1,
+                plan.tile, plan.line, False, stop - start, width, padded, flat, here, width, 1,
                 back.ravel(), 0, padded, by_rows.ravel(), 0, padded,
             )  # fmt: skip
             for row in range(stop - start):
                 for column in range(depth):
                     by_features[k][start + row, column] = by_rows[row, column]
             multiply(
-                tile, line, True, depth, stop - start, width, own.ravel(), start * depth, 1, depth,
+                plan.tile, plan.line, True, depth, stop - start, width, own.ravel(), start * depth, 1, depth,
                 flat, here, width, by_filters[k].ravel(), 0, width,
             )  # fmt: skip
 
@@ -270,12 +265,11 @@ class _Convolution:
     ) -> None:
         orders, rings, channels, out_channels = real.shape
         self.count, self.out_channels, self.rings = len(x), out_channels, rings
-        self.edges = outgoing_edges(geometry, len(x), rings, spacing, x.real.dtype)
-        self.senders = torch.from_numpy(self.edges.point.astype(np.int64, order="C"))
+        edges = outgoing_edges(geometry, len(x), rings, spacing, x.real.dtype)
+        self.senders = torch.from_numpy(edges.point.astype(np.int64, order="C"))
         self.lanes = BYTES // x.real.element_size()
         self.columns = -(-2 * out_channels // self.lanes)
         self.width = self.columns * self.lanes
-        self.each = (0,) * (2 * orders)
 
         self.x = torch.view_as_complex(torch.view_as_real(x.resolve_conj()).index_select(0, self.senders))
         length = torch.empty(x.shape, dtype=x.real.dtype)
@@ -295,7 +289,8 @@ class _Convolution:
             self.filters[one] = matrices[one, :, 0].reshape(channels, rings * self.width)
 
         row_bytes = orders * rings * self.width * x.real.element_size()
-        self.rows = min(max(max_bytes // row_bytes, BLOCK), max(self.count, 1))
+        rows = min(max(max_bytes // row_bytes, BLOCK), max(self.count, 1))
+        self.plan = Plan((0,) * (2 * orders), TILE, LINE, rings, rows, edges)
 
     def forward(self) -> Tensor:
         tiles = np.zeros((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
@@ -305,18 +300,17 @@ class _Convolution:
             """Convolve with the filters of some columns."""
             own = [filters.view(len(filters), self.rings, self.columns, -1) for filters in self.filters]
             filters = _arrays([some[:, :, first:last].flatten(1).contiguous() for some in own])
-            shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
-            _forward(*shared, features, filters, tiles[first:last])
+            _forward(self.plan, features, filters, tiles[first:last])
 
         run_blocks(channels, shares(self.columns))
         result = torch.empty(self.count, self.width, dtype=self.features[0].dtype)
-        from_tiles(0, self.count, self.edges.point, tiles[None], result.numpy()[None])
+        from_tiles(0, self.count, self.plan.edges.point, tiles[None], result.numpy()[None])
         return from_lines(result, self.out_channels)
 
     def backward(self, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the gradients by x, and by the real and imaginary parts of the filters."""
         tiles = np.empty((self.columns, self.count, self.lanes), self.filters[0].numpy().dtype)
-        to_tiles(0, self.count, self.edges.point, to_lines(gradient)[None], tiles[None])
+        to_tiles(0, self.count, self.plan.edges.point, to_lines(gradient)[None], tiles[None])
 
         by_lifted = torch.empty(len(self.features), *self.x.shape, dtype=self.x.dtype)
         by_features = list(torch.view_as_real(by_lifted).flatten(2))
@@ -328,8 +322,7 @@ class _Convolution:
         def senders(first: int, last: int) -> list[Tensor]:
             """Write the gradients by the features of some senders, and return those by the filters."""
             by_filters = [torch.zeros_like(filters) for filters in self.filters]
-            shared = self.each, TILE, LINE, self.rings, self.rows, self.edges
-            _backward(*shared, features, transposed, tiles, written, _arrays(by_filters), first, last)
+            _backward(self.plan, features, transposed, tiles, written, _arrays(by_filters), first, last)
             return by_filters
 
         parts = run_blocks(senders, shares(self.count))

@@ -56,7 +56,7 @@ class Cast(NamedTuple):
 
 @kernel
 def _between(place: Value, end: float) -> tuple[Value, Value]:
-    """The lower of the two pixels a place is between, 0 … end, and how far on to the next one it is."""
+    """Return the lower of the two pixels a place is between, 0 … end, and how far on to the next it is."""
     place = where_positive(place, place, end - end)
     pixel = floor(where_positive(end - place, place, end))
     return pixel, place - pixel
@@ -128,14 +128,14 @@ def _vote(first: int, last: int, cast: Cast, magnitudes: Floats) -> None:
 
 @kernel
 def _lengths(x: Floats, tiny: float, result: Floats) -> None:
-    """|x| of interleaved complex numbers, 0 where both parts are below ``tiny``, as `directions` has it."""
+    """Write |x| of interleaved complex numbers, and 0 where both parts are below ``tiny``."""
     one, zero = x.dtype.type(1), x.dtype.type(0)
     for i in range(len(result)):
         scale = max(abs(x[2 * i]), abs(x[2 * i + 1]))
         directed = scale >= tiny
         scale = scale if directed else one
         a, b = x[2 * i] / scale, x[2 * i + 1] / scale
-        # Times zero, so that what is not a number stays so.
+        # Times zero, so that NaN stays NaN.
         result[i] = scale * np.sqrt(a * a + b * b) if directed else zero * (abs(x[2 * i]) + abs(x[2 * i + 1]))
 
 

@@ -52,13 +52,13 @@ class Panels(NamedTuple):
 @kernel
 def _find(x: Floats, keep: Floats, first: Ints, column: Ints, value: Floats) -> None:
     """Write the numbers of ReLU(x) ⊙ keep that are not zero, NaN among them."""
-    nothing, found = x.dtype.type(0), 0
+    none, count = x.dtype.type(0), 0
     for p in range(x.shape[0]):
         for k in range(x.shape[1]):
-            number = (nothing if x[p, k] <= nothing else x[p, k]) * keep[p, k]
-            column[found], value[found] = k, number
-            found += number != nothing
-        first[p + 1] = found
+            number = (none if x[p, k] <= none else x[p, k]) * keep[p, k]
+            column[count], value[count] = k, number
+            count += number != none
+        first[p + 1] = count
 
 
 @kernel

@@ -1,10 +1,10 @@
 """One cache line of numbers as a value inside numba kernels: 16 float32 or 8 float64.
 
-LLVM maps a `Line` to whatever vector registers the processor has. Written out this way because numba will
-not keep an array of running sums in registers by itself, nor turn longer loops into vector arithmetic,
-which is worth a factor of three here. ``+ - *`` work on lines, and on a line and a number.
+LLVM maps a `Line` to the vector registers of the processor. Numba by itself neither keeps an array of running
+sums in registers nor turns longer loops into vector arithmetic, which is worth a factor of three here.
+``+ - *`` work on lines, and on a line and a number.
 
-After a change here touch the files of the kernels: numba knows its cached code by their dates alone.
+After a change here touch the files of the kernels, since numba looks at no other dates for its cache.
 """
 
 # mypy: disable-error-code="misc, untyped-decorator"
@@ -37,7 +37,7 @@ _INT = ir.IntType(32)
 
 
 class Line(types.Type):
-    """A vector of numbers; of one cache line unless ``lanes`` says otherwise."""
+    """A vector of numbers, as many as ``lanes``, by default one cache line."""
 
     def __init__(self, dtype: types.Float, lanes: int | None = None) -> None:
         self.dtype = dtype
@@ -162,7 +162,7 @@ def _of_line(emit: Callable[[Code, Value], Value]) -> Callable[..., Value]:
 
 @intrinsic
 def load_scalar(typing: Context, array: Type, index: Type) -> Intrinsic:
-    """``array[index]`` of a flat contiguous array, without looking for negative indices."""
+    """Return ``array[index]`` of a flat contiguous array; negative indices have no meaning."""
 
     return array.dtype(array, types.intp), lambda code, data, index: code.load_scalar(array, data, index)
 
@@ -175,13 +175,13 @@ def _loading(lanes: int | None) -> Callable[..., Value]:
     return intrinsic(load)
 
 
-load = _loading(None)  # the line that begins at array[index] of a flat contiguous array
-load_four = _loading(4)  # only the four numbers there
+load = _loading(None)  # returns the line that begins at array[index] of a flat contiguous array
+load_four = _loading(4)  # returns only the four numbers there
 
 
 @intrinsic
 def load_pair(typing: Context, array: Type, index: Type, like: Type) -> Intrinsic:
-    """The two numbers at ``array[index]`` taking turns, as many as ``like`` has."""
+    """Return the two numbers at ``array[index]`` taking turns, as many as ``like`` has."""
 
     def emit(code: Code, data: Value, index: Value, like: Value) -> Value:
         pair = code.load(array, data, index, ir.VectorType(like.type.element, 2))
@@ -202,7 +202,7 @@ def store(typing: Context, array: Type, index: Type, value: Type) -> Intrinsic:
 
 @intrinsic
 def load_quads(typing: Context, array: Type, index: Type) -> Intrinsic:
-    """Four lines from numbers in groups of four: the first of each group, the second, …"""
+    """Return four lines from numbers in groups of four: the first of each group, the second, …"""
     line = Line(array.dtype)
 
     def emit(code: Code, data: Value, index: Value) -> Value:
@@ -228,7 +228,7 @@ def load_quads(typing: Context, array: Type, index: Type) -> Intrinsic:
 def store_quads(
     typing: Context, array: Type, index: Type, step: Type, a: Type, b: Type, c: Type, d: Type
 ) -> Intrinsic:
-    """The opposite of `load_quads`; a group of four begins ``step`` numbers after the one before."""
+    """Write four lines as `load_quads` reads them; groups of four begin ``step`` numbers apart."""
 
     def emit(code: Code, data: Value, index: Value, step: Value, *lines: Value) -> None:
         rows = code.transpose(*lines)
@@ -242,25 +242,25 @@ def store_quads(
 
 @intrinsic
 def multiply_add(typing: Context, factor: Type, line: Type, total: Type) -> Intrinsic:
-    """``factor · line + total`` in one instruction where the processor can."""
+    """Return ``factor · line + total``, in one instruction where the processor can."""
     return line(factor if isinstance(factor, Line) else line.dtype, line, total), Code.multiply_add
 
 
 @_of_line
 def zero(code: Code, like: Value) -> Value:
-    """Zeros, as many as ``like`` has."""
+    """Return zeros, as many as ``like`` has."""
     return ir.Constant(like.type, None)
 
 
 @_of_line
 def swap(code: Code, line: Value) -> Value:
-    """Neighbouring numbers exchanged: the real and imaginary parts of complex numbers."""
+    """Exchange neighbouring numbers: the real and imaginary parts of complex numbers."""
     return code.shuffle(line, line, [lane ^ 1 for lane in range(line.type.count)])
 
 
 @_of_line
 def times_i(code: Code, line: Value) -> Value:
-    """Complex numbers times i: the imaginary part negated, then the real part."""
+    """Multiply complex numbers by i: the imaginary part negated, then the real part."""
     count = line.type.count
     lanes = [lane - 1 if lane % 2 else count + lane + 1 for lane in range(count)]
     return code.shuffle(line, code.builder.fneg(line), lanes)
@@ -278,7 +278,7 @@ def floor(code: Code, line: Value) -> Value:
 
 @intrinsic
 def sum_lanes(typing: Context, line: Type) -> Intrinsic:
-    """The sum of the numbers of a line."""
+    """Return the sum of the numbers of a line."""
 
     def emit(code: Code, vector: Value) -> Value:
         while vector.type.count > 1:
@@ -294,7 +294,7 @@ def sum_lanes(typing: Context, line: Type) -> Intrinsic:
 
 @intrinsic
 def where_positive(typing: Context, condition: Type, yes: Type, no: Type) -> Intrinsic:
-    """``yes`` where ``condition`` > 0, else ``no``, also where ``condition`` is not a number."""
+    """Return ``yes`` where ``condition`` > 0, else ``no``, also where ``condition`` is NaN."""
 
     def emit(code: Code, condition: Value, yes: Value, no: Value) -> Value:
         vector = condition.type
@@ -310,7 +310,7 @@ def where_positive(typing: Context, condition: Type, yes: Type, no: Type) -> Int
 
 @intrinsic
 def zeros(typing: Context, like: Type, each: Type) -> Intrinsic:
-    """As many lines of zeros as there are items in ``each``."""
+    """Return as many lines of zeros as there are items in ``each``."""
 
     signature = types.UniTuple(like, len(each))(like, each)
     return signature, lambda code, like, _: code.tuple([ir.Constant(like.type, None)] * len(each))
@@ -318,7 +318,7 @@ def zeros(typing: Context, like: Type, each: Type) -> Intrinsic:
 
 @intrinsic
 def load_each(typing: Context, array: Type, index: Type, each: Type) -> Intrinsic:
-    """The lines that follow each other from ``array[index]`` on, one for each item."""
+    """Return the lines that follow each other from ``array[index]`` on, one for each item."""
     line = Line(array.dtype)
 
     def emit(code: Code, data: Value, index: Value, _: Value) -> Value:
@@ -340,7 +340,7 @@ def store_each(typing: Context, array: Type, index: Type, lines: Type) -> Intrin
 
 @intrinsic
 def add_each(typing: Context, totals: Type, factor: Type, lines: Type) -> Intrinsic:
-    """``totals`` plus ``factor`` times ``lines``, one by one."""
+    """Return ``totals`` plus ``factor`` times ``lines``, one by one."""
 
     def emit(code: Code, sums: Value, factor: Value, values: Value) -> Value:
         pairs = zip(code.items(sums, totals), code.items(values, lines), strict=True)
@@ -351,7 +351,7 @@ def add_each(typing: Context, totals: Type, factor: Type, lines: Type) -> Intrin
 
 @intrinsic
 def multiply_lines(typing: Context, lines: Type, array: Type, index: Type, total: Type) -> Intrinsic:
-    """``total`` plus the sum of ``lines`` times those that follow each other from ``array[index]`` on."""
+    """Return ``total`` plus the sum of ``lines`` times the lines from ``array[index]`` on."""
 
     def emit(code: Code, values: Value, data: Value, index: Value, total: Value) -> Value:
         sums = [total, ir.Constant(total.type, None)]  # two, so that one need not wait for the other
@@ -364,21 +364,21 @@ def multiply_lines(typing: Context, lines: Type, array: Type, index: Type, total
 
 @intrinsic
 def add_multiples(typing: Context, totals: Type, array: Type, index: Type, line: Type) -> Intrinsic:
-    """``totals`` plus ``line`` times 1, ``array[index]``, ``array[index + 1]``, …"""
+    """Return ``totals`` plus ``line`` times 1, ``array[index]``, ``array[index + 1]``, …"""
 
     def emit(code: Code, sums: Value, data: Value, index: Value, line: Value) -> Value:
         first, *others = code.items(sums, totals)
-        found = [code.builder.fadd(first, line, flags=_FUSE)]
+        sums_of_lines = [code.builder.fadd(first, line, flags=_FUSE)]
         for k, total in enumerate(others):
-            found.append(code.multiply_add(code.load_scalar(array, data, index, k), line, total))
-        return code.tuple(found)
+            sums_of_lines.append(code.multiply_add(code.load_scalar(array, data, index, k), line, total))
+        return code.tuple(sums_of_lines)
 
     return totals(totals, array, types.intp, line), emit
 
 
 @intrinsic
 def sum_multiples(typing: Context, lines: Type, array: Type, index: Type) -> Intrinsic:
-    """The sum of ``lines`` times 1, ``array[index]``, ``array[index + 1]``, …"""
+    """Return the sum of ``lines`` times 1, ``array[index]``, ``array[index + 1]``, …"""
 
     def emit(code: Code, values: Value, data: Value, index: Value) -> Value:
         total, *others = code.items(values, lines)

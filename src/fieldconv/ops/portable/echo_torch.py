@@ -57,7 +57,7 @@ def _sort(geometry: Geometry, points: int, dtype: torch.dtype) -> SortedEdges:
 
 
 class Votes(NamedTuple):
-    """The votes that some receivers get; where nothing else is said, each is (edges, D)."""
+    """The votes for some receivers; tensors without another shape are (edges, D)."""
 
     receivers: slice
     sender: Tensor  # (edges,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from fieldconv._arrays import Array, Bytes
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.viz import page
 from fieldconv.viz import panels as pan
-from fieldconv.viz.colours import complex_colours, ramp
+from fieldconv.viz.colours import complex_colours
 from fieldconv.viz.panels import Panel
 from fieldconv.viz.viewer import views
 
@@ -71,10 +72,10 @@ def write_filters(
     >>> write_filters(Path(tempfile.mkdtemp()) / "f.html", title="Filters", filters=[("conv", pictures)]).name
     'f.html'
     """
-    if responses and mesh is None:
-        raise ValueError("responses are values at the vertices of a mesh; give the mesh as well")
     parts = [page.heading(title, _CAPTION), _legend()]
-    if responses and mesh is not None:
+    if responses:
+        if mesh is None:
+            raise ValueError("responses are values at the vertices of a mesh; give the mesh as well")
         inside = views(response_panels(mesh, responses), up=up, height="clamp(300px, 48vh, 480px)")
         parts.append(page.section(f"Responses on {mesh.name or 'the mesh'}", inside, _RESPONSES))
     sheets = "".join(_filter_sheet(name, np.asarray(images), most) for name, images in filters)
@@ -92,17 +93,13 @@ def response_panels(mesh: Mesh, responses: Sequence[tuple[str, Array]], *, chann
         field = np.asarray(values)
         size = np.abs(field)
         strongest = np.argsort(-size.mean(axis=0), kind="stable")[: min(channels, len(_ORDINALS))]
-        colourings = [
-            pan.Scalar(
-                name=f"{_ORDINALS[place]} channel",
-                values=size[:, channel],
-                # A few extreme values would leave the rest dark.
-                limits=(0.0, float(np.percentile(size[:, channel], 98)) or 1.0),
-                ramp=ramp("viridis"),
-                arrows=pan.field_arrows(mesh, field[:, channel]),
-            )
-            for place, channel in enumerate(strongest)
-        ]
+        colourings = []
+        for ordinal, channel in zip(_ORDINALS, strongest, strict=False):
+            # A few extreme values would leave the rest dark.
+            limits = (0.0, float(np.percentile(size[:, channel], 98)) or 1.0)
+            colouring = pan.scalar(f"{ordinal} channel", size[:, channel], limits=limits)
+            arrows = pan.field_arrows(mesh, field[:, channel])
+            colourings.append(replace(colouring, arrows=arrows))
         note = f"channels {', '.join(str(c) for c in strongest)}, strongest first"
         panels.append(Panel(mesh=mesh, title=_capital(name), note=note, colourings=colourings))
     return panels

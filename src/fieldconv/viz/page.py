@@ -39,20 +39,18 @@ def page(title: str, body: str, *, viewer: bool = True, fill: bool = False) -> s
         Whether the views fill the window.
     """
     scripts = [_asset("page.js"), _asset("tips.js"), *([_asset("viewer.js")] if viewer else [])]
-    return "\n".join(
-        [
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{_asset('page.css')}</style>",
-            f"</head><body><main{' class=fc-solo' if fill else ''}>",
-            body,
-            "</main>",
-            *(f"<script>{script}</script>" for script in scripts),
-            "</body></html>\n",
-        ]
-    )
+    end = "\n".join(f"<script>{script}</script>" for script in scripts)
+    return f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{_asset("page.css")}</style>
+</head><body><main{" class=fc-solo" if fill else ""}>
+{body}
+</main>
+{end}
+</body></html>
+"""
 
 
 def caption(text: str) -> str:
@@ -83,15 +81,11 @@ def table(
 ) -> str:
     """Return the HTML of a table of plain texts; marked cells (row, column) are bold."""
     top = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=strong' if (i, j) in (marked or ()) else ''}>{escape(str(cell))}</td>"
-            for j, cell in enumerate(row)
-        )
-        + "</tr>"
-        for i, row in enumerate(rows)
-    )
+    body = ""
+    for i, row in enumerate(rows):
+        marks = (" class=strong" if (i, j) in (marked or ()) else "" for j in range(len(row)))
+        cells = (f"<td{mark}>{escape(str(cell))}</td>" for mark, cell in zip(marks, row, strict=True))
+        body += f"<tr>{''.join(cells)}</tr>"
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 

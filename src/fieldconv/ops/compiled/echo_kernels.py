@@ -226,17 +226,18 @@ def _vote_backward(first: int, last: int, cast: Cast, gradient: Floats, result: 
                 store(sums, about, load(sums, about) + swing)
 
 
-@kernel
-def _fill(x: Floats, receiver: Ints, tiny: float, sized: bool, vector: bool, result: Floats) -> None:
-    channels = x.shape[1] // 2
-    one, none = x.dtype.type(1), x.dtype.type(0)
-    for row in range(len(x)):
-        here, real, imag = x[receiver[row]], result[row, 2, :channels], result[row, 3, :channels]
-        directions(here, tiny, real, imag)
-        for i in range(channels):
-            size = here[2 * i] * real[i] + here[2 * i + 1] * imag[i] if sized else one
-            result[row, 0, i] = size * real[i] if vector else size
-            result[row, 1, i] = size * imag[i] if vector else none
+def _features(x: Tensor, edges: Edges, sized: bool, vector: bool) -> Floats:
+    """Return the values to be cast as votes, of length 1 unless ``sized``; see `Cast`."""
+    count, channels = x.shape
+    numbers = floats(x)[edges.point]
+    u = np.empty((2, count, channels), numbers.dtype)
+    directions(numbers.reshape(-1), min_part(x), u[0].reshape(-1), u[1].reshape(-1))
+    size = numbers[..., 0] * u[0] + numbers[..., 1] * u[1] if sized else np.ones_like(u[0])
+    features = np.zeros((count, 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
+    features[:, 0, :channels] = size * u[0] if vector else size
+    features[:, 1, :channels] = size * u[1] if vector else 0
+    features[:, 2, :channels], features[:, 3, :channels] = u
+    return features
 
 
 def _rows(values: Floats) -> Floats:
@@ -250,12 +251,9 @@ def cast_of(
     edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
     if not vector:
         edges = edges.without_transport()
-    numbers, channels = floats(x), x.shape[1]
-    features = np.zeros((len(x), 4, channels + -channels % (BYTES // numbers.itemsize)), numbers.dtype)
-    _fill(_rows(numbers), edges.point, min_part(x), sized, vector, features)
     return Cast(
         edges,
-        features,
+        _features(x, edges, sized, vector),
         2 * np.array(disc_cells(radial_samples)),
         _rows(floats(image)),
         radial_samples,

@@ -1,6 +1,6 @@
-"""Check that a layer does not depend on what must not matter: tangent frames, placement, numbering, scale.
+"""Check that a layer does not depend on tangent frames, placement, numbering or scale.
 
-The four changes are functions of their own, to write further tests with.
+The four changes are public functions, for further tests.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def assert_equivariant(
     positions: Literal["moved", "kept"] = "moved",
     seed: int = 0,
 ) -> dict[str, float]:
-    """Raise `AssertionError` if the output of a layer or network depends on what must not matter.
+    """Raise `AssertionError` if a layer or network depends on frames, placement, numbering or scale.
 
-    The module sees the surface as it is and changed, by a random amount, in each of these ways:
+    The module is called with the surface as it is and with each of these changes, by a random amount:
 
     ==========  =======================================================================================
     change      what is done, and what must come out
@@ -65,10 +65,10 @@ def assert_equivariant(
                 are positions. All outputs must stay.
     ==========  =======================================================================================
 
-    A network that takes coordinates as input features depends on the place of the shape, however it is
-    made, and fails under "motion". If that is intended (random rotations in training teach it not to mind),
-    say ``positions="kept"``: input features stay as they are when the shape is moved or scaled, and the
-    network may depend on its place and size through them, but in no other way.
+    A network that takes coordinates as input features depends on the place of the shape and fails under
+    "motion". If that is intended (random rotations in training make up for it), pass ``positions="kept"``:
+    input features stay as they are when the shape is moved or scaled, and the network may depend on its
+    place and size through them, but in no other way.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ _Call = Callable[["Surface", _Follow], Any]
 
 
 def _caller(module: nn.Module, surface: Surface, features: Tensor | None, seed: int) -> _Call:
-    """How to call the module: with the surface, the changed features, or both."""
+    """A function that calls the module with the surface, the changed features, or both."""
     required = [
         parameter
         for parameter in inspect.signature(module.forward).parameters.values()
@@ -182,8 +182,8 @@ def _error(call: _Call, surface: Surface, change: str, kept: bool, generator: to
     """Relative difference between the output's change and the change of the output."""
     changed, follow_in, follow_out = _changed(surface, change, generator)
     if kept and change in ("motion", "scale"):
-        changed.x, follow_in = surface.x, _same
-    expected = [follow_out(x) for x in _tensors(call(surface, _same))]
+        changed.x, follow_in = surface.x, _identity
+    expected = [follow_out(x) for x in _tensors(call(surface, _identity))]
     found = list(_tensors(call(changed, follow_in)))
     if not expected:
         raise ValueError("the module returns no tensor to compare")
@@ -206,20 +206,20 @@ def _changed(surface: Surface, change: str, generator: torch.Generator) -> tuple
         if batch is not None:  # the samples of a shape stay together
             order = order[torch.argsort(batch[order], stable=True)]
 
-        def list_so(x: Tensor) -> Tensor:
+        def reorder(x: Tensor) -> Tensor:
             return x[order] if x.ndim and len(x) == count else x
 
-        return renumber(surface, order), list_so, list_so
+        return renumber(surface, order), reorder, reorder
     if change == "motion":
         rotation, _ = torch.linalg.qr(torch.randn(3, 3, generator=generator, dtype=torch.float64))
         rotation[:, 0] *= torch.linalg.det(rotation)  # no reflection
         changed = move(surface, rotation, torch.randn(3, generator=generator, dtype=torch.float64))
     else:
         changed = scale(surface, 3.0)
-    return changed, lambda x: moved_features(x, surface, changed), _same
+    return changed, lambda x: moved_features(x, surface, changed), _identity
 
 
-def _same(x: Tensor) -> Tensor:
+def _identity(x: Tensor) -> Tensor:
     return x
 
 

@@ -1,9 +1,9 @@
 """Augmentations of prepared surfaces; they take what `Surface.to_data` returns, too.
 
-The geometry of a surface (neighbourhoods, logarithms, areas) is fixed when it is prepared; these change what
-the network sees at its points, or the frames in which it sees. They draw from torch's random numbers, so
-``torch.manual_seed`` repeats them; in a batch each surface draws its own. The surface given is never changed.
-``x`` follows the positions as long as it is equal to them (features "xyz"); intrinsic features stay.
+The geometry of a surface (neighbourhoods, logarithms, areas) is fixed when it is prepared; transforms change
+features or tangent frames, on a copy. They draw from torch's random numbers, so ``torch.manual_seed`` repeats
+them; each surface of a batch draws its own. ``x`` follows the positions if it is equal to them (features
+"xyz"); intrinsic features stay.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Transform(ABC):
 
     @abstractmethod
     def forward(self, data: Surface) -> Surface:
-        """Return the surface changed; it shares its tensors with the one that was given."""
+        """Change the surface, a shallow copy, and return it."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(str, vars(self).values()))})"
@@ -79,7 +79,7 @@ class RandomRotate(_Transform):
 class RandomScale(_Transform):
     """Scale positions by a factor drawn from [low, high], as likely to enlarge as to shrink.
 
-    The neighbourhoods stay those at unit area: the network sees the same surface from nearer or farther.
+    Neighbourhoods stay those at unit area.
     """
 
     def __init__(self, low: float = 0.8, high: float = 1.25) -> None:
@@ -122,7 +122,7 @@ class RandomJitter(_Transform):
 
 
 class RandomGauge(_Transform):
-    """Turn every tangent frame by an angle of its own. A network of field convolutions does not notice."""
+    """Turn every tangent frame by an angle of its own; field convolutions do not depend on it."""
 
     def forward(self, data: Surface) -> Surface:
         angles = (2 * math.pi * torch.rand(len(data.pos), dtype=torch.float64)).to(data.pos)

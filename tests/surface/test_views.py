@@ -16,8 +16,8 @@ from fieldconv.surface.views import (
     at_vertices,
     on_device,
     orientations,
+    rotated_features,
     select,
-    turned,
     turning_columns,
 )
 
@@ -66,7 +66,7 @@ def test_columns_of_features_whose_name_is_not_known() -> None:
 
 def test_positions_and_normals_turn_together_and_signatures_stay() -> None:
     one, matrix = surface(EVERYTHING), rotation()
-    found = turned(one, matrix, EVERYTHING)
+    found = rotated_features(one, matrix, EVERYTHING)
     turn = torch.from_numpy(matrix).float()
     signatures = [*range(16), *range(19, 35)]
     assert torch.equal(found[:, signatures], one.x[:, signatures])
@@ -78,12 +78,14 @@ def test_positions_and_normals_turn_together_and_signatures_stay() -> None:
 @pytest.mark.parametrize("features", ["xyz", "normals"])
 def test_three_columns_alone(features: str) -> None:
     one, matrix = surface(features), rotation(1)
-    torch.testing.assert_close(turned(one, matrix, features), one.x @ torch.from_numpy(matrix).float())
+    torch.testing.assert_close(
+        rotated_features(one, matrix, features), one.x @ torch.from_numpy(matrix).float()
+    )
 
 
 def test_nothing_to_turn() -> None:
     one = surface("hks")
-    assert turned(one, rotation(), "hks") is one.x
+    assert rotated_features(one, rotation(), "hks") is one.x
 
 
 @pytest.mark.parametrize("features", ["xyz", "hks+normals", EVERYTHING])

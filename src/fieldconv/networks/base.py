@@ -1,4 +1,4 @@
-"""Where packages written for version 0.2.0 find what a network is; now `fieldconv.networks.protocol`."""
+"""Old place of `fieldconv.networks.protocol`, for packages written for version 0.2.0."""
 
 from fieldconv.networks.protocol import Network, NetworkConfig
 

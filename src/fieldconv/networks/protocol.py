@@ -1,4 +1,4 @@
-"""What a network is: its settings, what it reads of a surface, what it puts out, and where it is kept."""
+"""What every network has: settings, the tensors it reads of a surface, its outputs, saving and loading."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class NetworkConfig:
     """
 
     network: ClassVar[str] = ""
-    """Name of the network that they are settings of."""
+    """Name of the network."""
     operators: ClassVar[tuple[str, ...]] = ()
     """What a surface must carry for the layers, such as "discs"; see `SurfaceSettings`."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Settings of this network in a preset, whatever the task: ``{"tiny": {"width": 8}}``."""
+    """Settings of this network in a preset of any task: ``{"tiny": {"width": 8}}``."""
     like: ClassVar[str] = ""
-    """Name of another network, if what presets of tasks say of that one holds for this one, too."""
+    """Name of another network whose settings in the presets of tasks hold for this one, too."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Fields that are whole numbers from 1 up, where they are not None."""
 
@@ -133,22 +133,22 @@ class NetworkConfig:
 class Network(nn.Module):
     """A network on surfaces. A subclass sets ``name`` and ``Config`` and defines ``forward``.
 
+    Training sets the attributes, and checkpoints keep all but ``source``.
+
     Parameters
     ----------
     config : NetworkConfig
-        What it is made of.
 
     Attributes
     ----------
     task, class_names, template
-        What it is trained for; set by training, kept in checkpoints.
+        What it is trained for.
     density : int or None
-        Samples on a typical training shape; set by training, kept in checkpoints.
+        Samples on a typical training shape.
     any_density : bool
-        Whether it learnt from meshes of many densities (``--damaged``); set by training, kept in checkpoints.
+        Whether it learnt from meshes of many densities (``--damaged``).
     temperature : float
-        Number by which scores are divided before they become probabilities; set by
-        `fieldconv.training.calibrate`, kept in checkpoints.
+        Scores are divided by it before they become probabilities; see `fieldconv.training.calibrate`.
     source : str
         Name of the folder it was read from.
 
@@ -160,7 +160,7 @@ class Network(nn.Module):
 
     Examples
     --------
-    A network in full, which looks at each sample alone:
+    A complete network, which sees each sample alone:
 
     >>> class Perceptron(Network):
     ...     name, Config, reads = "perceptron", NetworkConfig, ("x",)
@@ -180,11 +180,11 @@ class Network(nn.Module):
     reads: ClassVar[tuple[str, ...] | None] = None
     """The tensors of a surface that ``forward`` reads; None for all but the way back to the mesh."""
     recipe: ClassVar[Mapping[str, Any]] = {}
-    """Training settings of the paper that introduced it, where they differ from `TrainingConfig`'s."""
+    """Training settings of its paper that differ from the defaults of `TrainingConfig`."""
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The same for single tasks, by name, where the paper trained it otherwise for them."""
+    """The same by name of a task, for tasks that the paper trained it otherwise for."""
     smallest_batch: ClassVar[int] = 1
-    """Fewest shapes of a step, unless a number is asked for: several if it normalises over all of them."""
+    """Default of the fewest shapes in a step: several if it normalises over all of them."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -234,23 +234,23 @@ class Network(nn.Module):
         raise TypeError(f"{type(self).__name__} does not define forward(surface)")
 
     def descriptors(self, surface: Surface) -> Tensor | None:
-        """Return (n, d), or (d,) of a shape: features by which points (shapes) may be compared, or None."""
+        """Return features by which points (n, d) or shapes (d,) may be compared, or None."""
         return None
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor | None]:
-        """Return what `forward` and `descriptors` do; override it where they share most of their work."""
+        """Return outputs and descriptors; override it where they share most of their work."""
         return self(surface), self.descriptors(surface)
 
     def deep_features(self, surface: Surface) -> Tensor | None:
-        """Return (n, d) features of samples for pictures of what was learnt; by default descriptors."""
+        """Return (n, d) features of samples for pictures of what was learnt: by default the descriptors."""
         return self.descriptors(surface)
 
     def responses(self, surface: Surface) -> dict[str, Tensor]:
-        """Return tangent vector fields (n, channels) inside the network, by the name of their block."""
+        """Return tangent vector fields (n, channels) inside the network, by name of the block."""
         return {}
 
     def inputs(self, surface: Surface) -> Tensor:
-        """Return the input features of a surface; raise ValueError if they are not what the network takes."""
+        """Return the input features of a surface; raise ValueError if their number is wrong."""
         scalars: Tensor | None = surface.x
         if scalars is None or scalars.shape[-1] != self.config.num_features:
             found = "none" if scalars is None else str(scalars.shape[-1])
@@ -266,31 +266,31 @@ class Network(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
 
     def summary(self) -> str:
-        """Return what the network is made of, one line for each part, with its number of parameters."""
+        """Return a line for each part of the network, with its number of parameters."""
         lines = [type(self).__name__]
         for name, part in self.named_children():
             lines.append(f"  {name:<20}{type(part).__name__:<50}{count_parameters(part):>12,}")
         lines.append(f"  {'total':<70}{self.num_parameters:>12,}")
         return "\n".join(lines)
 
-    # Doors to the rooms above, for convenience
+    # For convenience, these call the layers above
 
     @classmethod
     def for_task(
         cls: type[Own], task: str, *, classes: int | None = None, preset: str = "default", **changes: Any
     ) -> Own:
-        """Return this network as a preset of a task has it.
+        """Build the network with the settings of a task's preset.
 
         Parameters
         ----------
         task : str
             Name of the task, such as "segmentation".
         classes : int, optional
-            Shape classes, part labels, values, or vertices of the template. Matching has none: there it is
-            the descriptor length, 16 in the paper.
+            Shape classes, part labels, values, or vertices of the template; for matching the length of
+            descriptors, 16 in the paper.
         preset : "paper", "reproduce", "default", "quick" or "tiny"; some tasks have others
             The paper's text to the letter, what reaches its numbers, settings for meshes clean or damaged,
-            for clean ones alone, or a small network for tries and tests.
+            for clean ones alone, or a small network for tests.
         **changes
             Any field of the network's settings.
         """
@@ -319,10 +319,9 @@ class Network(nn.Module):
         return push_to_hub(self, name, **options)
 
     def predict(self, shapes: Mesh | str | Path | Iterable[Mesh | str | Path]) -> Any:
-        """Return the network's answer for a mesh or mesh file; a list of answers for several.
+        """Return a class, labels (V,), values or descriptors (V, d) of a mesh or file; a list for several.
 
-        A class index, labels (V,), values, or descriptors (V, d) of a network that has nothing else.
-        `fieldconv.predict` returns all of it, with probabilities.
+        `fieldconv.predict` returns more, such as probabilities.
         """
         from fieldconv.training.apply import answers
 
@@ -330,13 +329,13 @@ class Network(nn.Module):
 
 
 class FeatureNetwork(Network):
-    """A network in two halves: features, and outputs that are made of them.
+    """A network in two halves: features, and outputs that are computed from them.
 
     A subclass defines `features`, `outputs` and `invariants` instead of ``forward``.
     """
 
     def features(self, surface: Surface) -> Tensor:
-        """Return the features that outputs are made of, with a row for each sample or shape."""
+        """Return the features that outputs are computed from, with a row for each sample or shape."""
         raise TypeError(f"{type(self).__name__} does not define features(surface)")
 
     def outputs(self, features: Tensor, surface: Surface) -> Tensor:
@@ -351,10 +350,7 @@ class FeatureNetwork(Network):
         return self.outputs(self.features(surface), surface)
 
     def descriptors(self, surface: Surface) -> Tensor:
-        """Return (n, d): outputs that are descriptors, or invariants of the features.
-
-        For "classification" (d,): their mean over a shape.
-        """
+        """Return (n, d): outputs that are descriptors, or invariants; for shapes their mean (d,)."""
         return self.with_descriptors(surface)[1]
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, Tensor]:

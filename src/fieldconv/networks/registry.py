@@ -1,7 +1,7 @@
-"""Networks found by name: ours, those of `rivals`, other people's, and those of the caller's script.
+"""Networks by name: `fcnet`, those of `rivals`, those of other packages, and those of the caller's script.
 
-Packages of others add theirs with entry points of the group ``fieldconv.networks``; `register` adds one in a
-script or notebook. See `fieldconv.networks.protocol.Network` for what a network has to say about itself.
+Other packages add theirs with entry points of the group ``fieldconv.networks``; `register` adds one in a
+script or notebook. `fieldconv.networks.protocol.Network` says what a network defines.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def network_names() -> list[str]:
 
 
 def register(network: type[Network]) -> type[Network]:
-    """Add a network to those found by name; use it as a decorator of the class."""
+    """Add a network for the rest of this process; use it as a decorator of the class."""
     return NETWORKS.register(network)

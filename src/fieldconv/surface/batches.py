@@ -12,7 +12,7 @@ from fieldconv.surface.surface import Surface
 
 
 class _Joined(NamedTuple):
-    """How the tensors of a field were joined: how many rows each has, and what was added to its numbers."""
+    """How the tensors of a field were joined: the rows of each, and the number added to its row numbers."""
 
     dimension: int
     sizes: list[int]
@@ -20,9 +20,9 @@ class _Joined(NamedTuple):
 
 
 class SurfaceBatch(Surface):
-    """Several surfaces as one surface of several pieces; `batch` makes it.
+    """Several surfaces as one, returned by `batch`.
 
-    Tensors are concatenated, row numbers count on, other values become lists. Numbers become a tensor.
+    Tensors are concatenated and row numbers are shifted. Numbers become a tensor, other values lists.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class SurfaceBatch(Surface):
         return super().__getitem__(name) if isinstance(name, str) else self.split()[name]
 
     def split(self) -> list[Surface]:
-        """Return the single surfaces; what was attached to the batch itself is left out."""
+        """Return the single surfaces, without fields that were attached to the batch."""
         count = self.num_graphs
         fields: list[dict[str, Any]] = [{} for _ in range(count)]
         for name, joined in self._joined.items():
@@ -65,7 +65,7 @@ class SurfaceBatch(Surface):
 
 
 def batch(surfaces: Sequence[Surface]) -> Surface:
-    """Return a batch of surfaces; a single one stays itself, with what kernels remember of its edges.
+    """Return a batch of surfaces; a single surface is returned as it is, with what kernels cached for it.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def batch(surfaces: Sequence[Surface]) -> Surface:
     >>> both.num_nodes, both.num_graphs, both.batch
     (8, 2, tensor([0, 0, 0, 0, 1, 1, 1, 1]))
 
-    It is what torch's loader needs to put surfaces together:
+    Use it with torch's loader:
 
     >>> from torch.utils.data import DataLoader
     >>> loader = DataLoader([Surface.from_mesh(square)] * 6, batch_size=2, collate_fn=batch)

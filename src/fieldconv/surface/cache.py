@@ -5,9 +5,9 @@ the part and the settings it depends on; its content is a digest followed by pac
 name. Entries are written whole or not at all, may be written by several processes at once, and are checked
 when read: an entry that is truncated, altered or under another name is computed again, never used.
 
-A cache that cannot be written to, because the disk is full or it belongs to somebody else, is said to be so
-once, and work goes on without it. A cache in a folder is kept below a size (``$FIELDCONV_CACHE_LIMIT``, such
-as 20GB; 50GB by default, none for no limit): what was not used for longest is removed first.
+A cache that cannot be written to, because the disk is full or it belongs to somebody else, is reported once,
+and work goes on without it. A cache in a folder is kept below a size (``$FIELDCONV_CACHE_LIMIT``, such as
+20GB; 50GB by default, none for no limit): the entries that were not used for longest are removed first.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from uuid import uuid4
 from torch import Tensor
 
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.surface.codec import PackingError, packed, unpacked
+from fieldconv.surface.codec import PackingError, pack_tensors, unpack_tensors
 from fieldconv.surface.parts import Part, Preparation, make_parts, parts_of
 from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.stores import FolderStore, Found, store_at
+from fieldconv.surface.stores import Entry, FolderStore, store_at
 from fieldconv.surface.surface import Surface
 
 FOLDER, LIMIT = "FIELDCONV_CACHE", "FIELDCONV_CACHE_LIMIT"
 _FORMAT = 3  # raise it when the tensors of a Surface change
 _DIGEST = hashlib.sha256().digest_size
 _NAME = "entry"  # under which the packed tensors repeat the entry's name
-_USUAL = "50GB"
-_KEPT = 0.9  # of the limit is left when entries are removed, so that it is not done at every write
-_OFTEN = 0.05  # of the limit is written before other processes' entries are counted again
-_IN_USE = 600.0  # seconds: who used an entry so shortly ago may need it again
+_DEFAULT_LIMIT = "50GB"
+_KEEP_SHARE = 0.9  # of the limit that is left when entries are removed, so that not every write removes some
+_RECOUNT_SHARE = 0.05  # of the limit that is written before entries of other processes are counted again
+_IN_USE_SECONDS = 600.0  # an entry that was used so recently may be needed again
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_said: set[str] = set()
-_saying, _counting = Lock(), Lock()
+_reported: set[str] = set()
+_reporting, _counting = Lock(), Lock()
 
 
 def default_folder() -> str:
-    """Return where surfaces are kept: ``$FIELDCONV_CACHE``, or the user's cache folder."""
+    """Return the default folder: ``$FIELDCONV_CACHE``, or the user's cache folder."""
     if os.environ.get(FOLDER):
         return os.environ[FOLDER]
     return str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fieldconv")
@@ -59,7 +59,7 @@ def size_limit(text: str | None = None) -> int | None:
     >>> size_limit("20GB"), size_limit("none")
     (20000000000, None)
     """
-    text = (text if text is not None else os.environ.get(LIMIT) or _USUAL).strip()
+    text = (text if text is not None else os.environ.get(LIMIT) or _DEFAULT_LIMIT).strip()
     if text.lower() == "none":
         return None
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?) *([KMGT]?)B?", text, re.IGNORECASE)
@@ -109,7 +109,7 @@ class SurfaceCache:
         self._written = 0  # since then
 
     def surface(self, mesh: Mesh, settings: SurfaceSettings) -> Surface:
-        """Return the surface of a mesh: sound parts are read, the others are made and kept."""
+        """Return the surface of a mesh: intact parts are read, the others are computed and stored."""
         digest, parts = mesh_digest(mesh), parts_of(settings)
         kept = settings.in_effect(len(mesh.vertices))
         found = {part.name: self.load(_part_key(digest, part, kept)) for part in parts}
@@ -122,7 +122,7 @@ class SurfaceCache:
         return Surface.assemble({name: part for name, part in found.items() if part is not None}, settings)
 
     def find(self, mesh: Mesh, settings: SurfaceSettings) -> Surface | None:
-        """Return the surface of a mesh, if all its parts are there and sound."""
+        """Return the surface of a mesh if all its parts are there and intact."""
         return self.find_by_digest(mesh_digest(mesh), len(mesh.vertices), settings)
 
     def find_by_digest(self, digest: str, vertices: int, settings: SurfaceSettings) -> Surface | None:
@@ -136,28 +136,28 @@ class SurfaceCache:
         return Surface.assemble(found, settings)
 
     def has(self, mesh: Mesh, settings: SurfaceSettings) -> bool:
-        """Whether all parts of a surface are there and sound."""
+        """Whether all parts of a surface are there and intact."""
         return self.find(mesh, settings) is not None
 
     def paths(self, mesh: Mesh, settings: SurfaceSettings) -> dict[str, Path]:
-        """Return where each part of the surface is, or would be, in a folder."""
+        """Return the file of each part of the surface in a folder, whether it exists or not."""
         digest, kept = mesh_digest(mesh), settings.in_effect(len(mesh.vertices))
         return {part.name: self.path(_part_key(digest, part, kept)) for part in parts_of(settings)}
 
     def load(self, key: object) -> dict[str, Tensor] | None:
-        """Return the tensors kept under ``key`` (anything that can be JSON); None if nothing sound is."""
+        """Return the tensors stored under ``key`` (any JSON value); None if there are none intact."""
         stored = self._store.read(_file(key))
         return None if stored is None else read_entry(stored, entry_name(key))
 
     def save(self, key: object, tensors: dict[str, Tensor]) -> bool:
-        """Keep tensors under ``key``; return whether that could be done."""
+        """Store tensors under ``key``; return whether that succeeded."""
         content = write_entry(entry_name(key), tensors)
         try:
             self._store.write(_file(key), content)
             self._make_room(len(content))
         except OSError as error:
             self.problem = self._unwritable(error)
-            _say_once(f"the cache {self.problem}; going on without it")
+            _report_once(f"the cache {self.problem}; going on without it")
             return False
         return True
 
@@ -178,7 +178,7 @@ class SurfaceCache:
         """Return the file of the entry under ``key``, in a folder."""
         return Path(self.folder) / _file(key)
 
-    def entries(self) -> list[Found]:
+    def entries(self) -> list[Entry]:
         """Return the entries: name, size, and when each was last used."""
         return self._store.entries()
 
@@ -188,7 +188,7 @@ class SurfaceCache:
         return len(sizes), sum(sizes)
 
     def clear(self) -> tuple[int, int]:
-        """Remove every entry, but nothing that is being written; return what `size` was before."""
+        """Remove every entry, but nothing that is being written; return `size` as it was before."""
         found = self.entries()
         for entry in found:
             self._store.remove(entry.name)
@@ -196,12 +196,12 @@ class SurfaceCache:
         return len(found), sum(entry.size for entry in found)
 
     def _make_room(self, size: int) -> None:
-        """Count what was written; remove what was not used for longest if there is too much."""
+        """Count what was written; if it is too much, remove the entries that were not used for longest."""
         if self.limit is None or not isinstance(self._store, FolderStore):
             return
         with _counting:
             self._written += size
-            known = self._size is not None and self._written <= _OFTEN * self.limit
+            known = self._size is not None and self._written <= _RECOUNT_SHARE * self.limit
             if known and (self._size or 0) + self._written <= self.limit:
                 return
             entries = sorted(self._store.entries(), key=lambda entry: entry.used)
@@ -210,10 +210,10 @@ class SurfaceCache:
                 return
             self._store.tidy()
             for entry in entries:
-                if self._size <= _KEPT * self.limit:
+                if self._size <= _KEEP_SHARE * self.limit:
                     break
-                if time.time() - entry.used < _IN_USE:
-                    _say_once(
+                if time.time() - entry.used < _IN_USE_SECONDS:
+                    _report_once(
                         f"the cache {self.folder} may take {self.limit / 1e9:.3g} GB, less than what "
                         f"is in use; {LIMIT} sets another limit"
                     )
@@ -223,7 +223,7 @@ class SurfaceCache:
 
 def write_entry(name: str, tensors: dict[str, Tensor]) -> bytes:
     """Return an entry: the digest of all that follows, then packed tensors that bear the name."""
-    content = packed(tensors, {_NAME: name})
+    content = pack_tensors(tensors, {_NAME: name})
     return hashlib.sha256(content).digest() + content
 
 
@@ -233,7 +233,7 @@ def read_entry(stored: bytes, name: str) -> dict[str, Tensor] | None:
     if hashlib.sha256(content).digest() != stored[:_DIGEST]:
         return None
     try:
-        tensors, about = unpacked(content)
+        tensors, about = unpack_tensors(content)
     except PackingError:
         return None
     return tensors if about.get(_NAME) == name else None
@@ -253,9 +253,9 @@ def _part_key(digest: str, part: Part, settings: SurfaceSettings) -> list[object
     return [digest, *part.key(settings)]
 
 
-def _say_once(message: str) -> None:
-    with _saying:
-        if message in _said:
+def _report_once(message: str) -> None:
+    with _reporting:
+        if message in _reported:
             return
-        _said.add(message)
+        _reported.add(message)
     print(f"fieldconv: {message}", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""The same surface seen otherwise: other tangent frames, elsewhere in space, renumbered, scaled.
+"""The same surface with other tangent frames, moved, renumbered, or scaled.
 
-What a network says about a shape must not depend on any of these; `fieldconv.testing` checks it. Whatever a
-surface carries changes along: discs, eigenfunctions, and input features that are positions or normals.
+A network's outputs must not depend on any of these; `fieldconv.testing` checks it. All tensors of the surface
+are changed: discs, eigenfunctions, and input features that are positions or normals.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def turn_frames(surface: Surface, angles: Tensor) -> Surface:
 
 
 def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
-    """Return the same surface elsewhere in space, with input features as `moved_features` has them.
+    """Return the surface moved in space, its input features by `moved_features`.
 
     Parameters
     ----------
@@ -129,10 +129,10 @@ def scale(surface: Surface, factor: float) -> Surface:
 
 
 def moved_features(x: Tensor, before: Surface, after: Surface) -> Tensor:
-    """Return features of a surface that was moved or scaled: positions and normals are the new ones.
+    """Return the features of a surface that was moved or scaled, with its new positions and normals.
 
-    Features do not say what they are. Three columns in a row that equal ``before.pos`` are taken for
-    positions, three that equal ``before.normal`` for normals; all others stay.
+    Three consecutive columns that equal ``before.pos`` count as positions, three that equal ``before.normal``
+    as normals; all others stay.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _edge_lists(surface: Surface) -> dict[str, list[str]]:
 
 
 def _numbered_samples(surface: Surface, index: str) -> Tensor:
-    """(2, E): the samples that a list of edges joins, whatever it numbers."""
+    """(2, E): the samples that a list of edges joins, also of edges between other rows."""
     rows, edges = surface.rows_of(index), surface[index]
     joined: Tensor = edges if rows in (None, "sample") else surface[rows][edges]
     return joined

@@ -12,9 +12,9 @@ Own = TypeVar("Own", bound="Fields")
 
 
 class Fields:
-    """Named tensors, and other values such as a name; attributes and items are the same.
+    """Named tensors and other values, as attributes and as items.
 
-    Values that are None count as missing. Copies made by `copy.copy` share the tensors.
+    Values that are None count as missing. Copies by `copy.copy` share the tensors.
 
     Examples
     --------

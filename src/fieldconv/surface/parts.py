@@ -1,4 +1,4 @@
-"""The parts a surface is made of: each is computed only if it was asked for, and kept under its own key."""
+"""The parts of a surface: each is computed only if a network asks for it, and cached under its own key."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Preparation:
         self.settings = settings
         self.given = mesh.validate()
         self.kept = surface_vertices(mesh)
-        self.numbered = by_position(_kept_part(mesh, self.kept))
+        self.numbered = by_position(_submesh(mesh, self.kept))
         self.unit = self._in_given_frames(self.numbered.mesh.normalised())
         self.resampled = _resampled(self.unit, settings, coarse_vertices)
         changed = self.unit if self.resampled is None else self.resampled.mesh
@@ -141,7 +141,7 @@ class Preparation:
 
     def farthest_points(self, count: int, neighbours: int) -> Sampling:
         """Return so many farthest-point samples; every vertex reads from this number of neighbours."""
-        # Measured in the order in which they were found, nothing depends on the numbering of vertices.
+        # They are measured in the order in which they were found, so that numbering does not matter.
         seed = self.settings.sampling_seed or None
         found = farthest_point_samples(self.measured_with_holes, count, seed=seed)
         place = np.argsort(found if self.resampled is not None else self.numbered.order[found])
@@ -185,7 +185,7 @@ def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | Non
 
 @dataclass(frozen=True)
 class Part:
-    """Some tensors of a surface that are computed together.
+    """Tensors of a surface that are computed together.
 
     Parameters
     ----------
@@ -194,10 +194,10 @@ class Part:
         The fields of `SurfaceSettings` on which it depends.
     make : callable (Preparation) -> dict of str to Tensor
     version : int
-        Raised when the result changes, so that what was kept of it is not used any more.
+        Raise it when the result changes, so that cached results are not used any more.
     indices : dict of str to str
-        Which of its tensors hold row numbers, and of which tensor, so that a batch can count on. Those
-        called ``…_index`` need not be named if they number samples.
+        Names of tensors that hold row numbers → names of the tensors whose rows they number, so that a batch
+        can shift them. Tensors called ``…_index`` number samples if they are not named here.
     """
 
     name: str
@@ -209,7 +209,7 @@ class Part:
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
         own = [getattr(settings, name) for name in self.settings]
-        # What is kept of meshes as they are was there before meshes could be closed, smoothed or subdivided.
+        # Only settings that are used are part of the key: older caches know nothing of the others.
         more: list[object] = ["closed"] if settings.closed else []
         if settings.smoothing:
             more.append(["smoothing", settings.smoothing])
@@ -238,7 +238,7 @@ def parts_of(settings: SurfaceSettings) -> list[Part]:
 
 
 def register_operator(part: Part) -> Part:
-    """Add an operator, so that networks can ask surfaces to carry it."""
+    """Add an operator that networks can ask for, and return it."""
     _PARTS[part.name] = part
     return part
 
@@ -261,15 +261,15 @@ def further_row_numbers(parts: Iterable[Part]) -> dict[str, str]:
 
 
 def make_parts(preparation: Preparation, parts: list[Part]) -> dict[str, Tensors]:
-    """Compute parts of a surface; features, which take as long as all the rest, on another thread."""
+    """Compute parts of a surface; features take as long as all the rest and run on another thread."""
     later = {part.name: begin(part.make, preparation) for part in parts if part.name in SIGNATURES}
     made = {part.name: part.make(preparation) for part in parts if part.name not in SIGNATURES}
     made |= {name: wait() for name, wait in later.items()}
     return {part.name: made[part.name] for part in parts}
 
 
-def _kept_part(mesh: Mesh, vertices: Ints) -> Mesh:
-    """The mesh of some vertices, ascending, with the faces around them; the same mesh if these are all."""
+def _submesh(mesh: Mesh, vertices: Ints) -> Mesh:
+    """The mesh of some vertices (ascending) with the faces around them; the same mesh if these are all."""
     if len(vertices) == len(mesh.vertices):
         return mesh
     number = np.full(len(mesh.vertices), -1)
@@ -283,20 +283,20 @@ def _samples(preparation: Preparation) -> Tensors:
     numbered, kept = preparation.numbered, preparation.kept
     frames, normals = preparation.frames
     areas = preparation.unit.vertex_areas[numbered.place]
-    # Where each vertex of the given mesh is measured, and which vertex of it each sample is.
+    # The measured vertex at each kept vertex of the given mesh, and the kept vertex at each sample.
     if other is None:
         place, chosen = numbered.place, numbered.order[sampling.chosen]
     else:
         place = _places(preparation.unit, other)[numbered.place]
         chosen = numbered.order[other.origin[sampling.chosen]]
     reads, weight, transport = sampling.reads[place], sampling.weight[place], sampling.transport[place]
-    # On a coarser mesh vertices lie beside their places, elsewhere at them.
+    # Only on a coarser mesh do vertices lie beside their places.
     if other is not None and sampling.seen is not None and len(other.mesh.vertices) < len(areas):
         weight = sampling.seen.weights_near(place, _offsets(preparation, other, place))
-    # The frames are those of the measured mesh, which may be other ones than those of the given mesh.
+    # Frames of the measured mesh may differ from those of the given mesh.
     if preparation.measured_with_holes is not preparation.unit or numbered.turned:
-        original = _kept_part(preparation.given, kept)
-        transport = transport + _turns(original, frames[place], numbered.mirrored)[:, None]
+        original = _submesh(preparation.given, kept)
+        transport = transport + _frame_angles(original, frames[place], numbered.mirrored)[:, None]
     if len(kept) < len(preparation.given.vertices):
         near = _nearest_kept(preparation.given, kept)
         reads, weight, transport, chosen = reads[near], weight[near], transport[near], kept[chosen]
@@ -309,7 +309,7 @@ def _samples(preparation: Preparation) -> Tensors:
         "sample": torch.from_numpy(chosen),
         "vertex_sample": torch.from_numpy(reads),
         "vertex_weight": single(weight),
-        "vertex_transport": unit(transport),
+        "vertex_transport": unit_complex(transport),
         "vertex_area": single(areas / areas.sum()),
     }
 
@@ -341,7 +341,7 @@ def _offsets(preparation: Preparation, other: Resampled, place: Ints) -> NDArray
     return np.asarray(along + 1j * aside)
 
 
-def _turns(mesh: Mesh, directions: Floats, mirrored: Bools) -> Floats:
+def _frame_angles(mesh: Mesh, directions: Floats, mirrored: Bools) -> Floats:
     """(V,) angle of a direction in space in each vertex's own frame, seen from outside.
 
     ``mirrored`` are the vertices whose faces turn the wrong way, so that their normals point inside.
@@ -358,13 +358,13 @@ def _discs(preparation: Preparation) -> Tensors:
 def _coarse(preparation: Preparation) -> Tensors:
     """Discs of twice the radius between a quarter of the samples, and the nearest of these to each sample."""
     chosen = preparation.sampling.chosen
-    # The first farthest-point samples of a mesh are the same, however many follow: these are among the fine.
+    # The first farthest-point samples do not depend on how many follow, so these are among the fine ones.
     sampling = preparation.farthest_points(max(1, round(len(chosen) / COARSE_STRIDE)), 1)
     edges = _disc_edges(preparation, sampling, 2 * preparation.settings.radius)
     return {
         "coarse_sample": torch.from_numpy(preparation.number[sampling.chosen]),
         "coarse_parent": torch.from_numpy(sampling.reads[chosen, 0]),
-        "coarse_carry": unit(sampling.transport[chosen, 0]),
+        "coarse_carry": unit_complex(sampling.transport[chosen, 0]),
         "coarse_edge_index": edges["edge_index"],
         "coarse_edge_log": edges["log"],
         "coarse_edge_transport": edges["transport"],
@@ -385,23 +385,23 @@ def _disc_edges(preparation: Preparation, sampling: Sampling, radius: float) -> 
     sender, receiver = number[discs.centres], number[discs.targets]
     small = np.min_scalar_type(len(chosen))  # numbers of two bytes are sorted far faster
     order = np.argsort(receiver.astype(small), kind="stable")
-    order = order[~discs.ambiguous[order]]  # which of its paths counts would be decided by chance
+    order = order[~discs.ambiguous[order]]  # several shortest paths: choosing one would be arbitrary
     sender, receiver = sender[order], receiver[order]
     ball = np.bincount(receiver, sampling.area[sender], minlength=len(chosen))
-    # A vertex without faces stands for no area: it neither sends nor receives anything.
+    # A vertex without faces has no area: it neither sends nor receives anything.
     weight = sampling.area[sender] / np.where(ball > 0, ball, 1.0)[receiver]
     distance, angle = discs.distance[order], discs.angle[order]
     return {
         "edge_index": torch.from_numpy(np.stack([sender, receiver])),
         "log": torch.from_numpy((distance * np.exp(1j * angle)).astype(np.complex64)),
-        "transport": unit(discs.transport[order]),
+        "transport": unit_complex(discs.transport[order]),
         "weight": single(weight),
         "radius": torch.tensor([radius], dtype=torch.float32),
     }
 
 
 def _check_memory(samples: int, radius: float) -> None:
-    """Raise ValueError if the discs would not fit into the memory that is free."""
+    """Raise ValueError if the discs would not fit into free memory."""
     share = min(np.pi * radius**2, 1.0)  # of all samples, in a disc on a surface of unit area
     free, pairs = available_memory(), float(samples**2 * share)
     needed = PAIR_BYTES * pairs
@@ -465,7 +465,7 @@ def single(values: Floats) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, np.float32))
 
 
-def unit(angles: Floats) -> Tensor:
+def unit_complex(angles: Floats) -> Tensor:
     """Return e^{iφ} of angles φ, in single precision."""
     return torch.from_numpy(np.exp(1j * angles).astype(np.complex64))
 
@@ -500,5 +500,5 @@ _PARTS = {
         Part("eigengradients", ("samples", "eigenfunctions"), _eigengradients, version=2),
     )
 }
-# Those that surfaces made by hand need not say.
+# Row numbers that surfaces made by hand need not name.
 _ROW_NUMBERS = {name: rows for part in _PARTS.values() for name, rows in part.indices.items()}

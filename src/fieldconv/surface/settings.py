@@ -52,14 +52,14 @@ class SurfaceSettings:
     eigenfunctions: int = EIGENFUNCTIONS
     """Number of eigenfunctions in an eigenbasis."""
     closed: bool = False
-    """Close holes and open ends inside, so that heat, paths and scale hardly notice them."""
+    """Close holes and open ends, so that they hardly change heat, paths and scale."""
     smoothing: float = 0.0
-    """Bumps narrower than this share of the box's diagonal fade inside, so that noise changes neither area
+    """Smooth away bumps narrower than this share of the box's diagonal, so that noise changes neither area
     nor paths; 0.02 is right for scans."""
     min_vertices: int | None = None
-    """Subdivide meshes inside that have fewer vertices than this; none if not given."""
+    """Subdivide meshes that have fewer vertices than this; none if not given."""
     sampling_seed: int = 0
-    """Which set of samples: 0 begins with the vertex farthest from the centre, others anywhere."""
+    """Which set of samples: 0 starts at the vertex farthest from the centre, others at a random one."""
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < float("inf"):
@@ -93,25 +93,19 @@ class SurfaceSettings:
         """Return plain values, by name."""
         return asdict(self)
 
-    def changed(self) -> dict[str, Any]:
-        """Return those values that are not the defaults.
-
-        Examples
-        --------
-        >>> SurfaceSettings(samples=2048).changed()
-        {'samples': 2048}
-        """
+    def non_defaults(self) -> dict[str, Any]:
+        """Return the values that are not the defaults."""
         usual = SurfaceSettings().to_dict()
         return {name: value for name, value in self.to_dict().items() if value != usual[name]}
 
     def in_effect(self, vertices: int) -> SurfaceSettings:
-        """Return what prepares a mesh of so many vertices alike: without what changes nothing.
+        """Return the settings without those that change nothing for a mesh of so many vertices.
 
         Examples
         --------
         >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(1000) == SurfaceSettings()
         True
-        >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(5000).changed()
+        >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(5000).non_defaults()
         {'samples': 2048}
         """
         if self.min_vertices is not None and vertices < self.min_vertices:

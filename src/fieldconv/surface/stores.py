@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from fieldconv._io import atomic_path
 
-STALE = 3600.0  # seconds after which an unfinished file has lost its writer
+STALE_SECONDS = 3600.0  # seconds after which an unfinished file has lost its writer
 
 
-class Found(NamedTuple):
+class Entry(NamedTuple):
     """An entry in a store: its name, size in bytes, and when it was last used, in seconds."""
 
     name: str
@@ -26,7 +26,7 @@ class Found(NamedTuple):
     used: float
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open a file without blocking; opening a FIFO that has no writer would block."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -55,7 +55,7 @@ class FolderStore:
         """Return the bytes under a name; None if there are none that can be read."""
         path = self.folder / name
         try:
-            with open(path, "rb", opener=_without_waiting) as file:
+            with open(path, "rb", opener=_open_nonblocking) as file:
                 about = os.fstat(file.fileno())
                 content = file.read() if stat.S_ISREG(about.st_mode) else None
         except (OSError, ValueError):
@@ -73,7 +73,7 @@ class FolderStore:
             if self.read(name) != content:
                 raise
 
-    def entries(self) -> list[Found]:
+    def entries(self) -> list[Entry]:
         """Return all entries."""
         found = []
         for path in self.folder.glob("??/*.surface"):
@@ -85,7 +85,7 @@ class FolderStore:
                 continue
             if stat.S_ISREG(about.st_mode):
                 used = max(about.st_atime, about.st_mtime)
-                found.append(Found(path.relative_to(self.folder).as_posix(), about.st_size, used))
+                found.append(Entry(path.relative_to(self.folder).as_posix(), about.st_size, used))
         return sorted(found)
 
     def remove(self, name: str) -> None:
@@ -96,7 +96,7 @@ class FolderStore:
         """Remove what writers that were killed have left, never what is being written."""
         for path in self.folder.glob("??/.*.part.surface"):
             try:
-                if time.time() - path.stat().st_mtime > STALE:
+                if time.time() - path.stat().st_mtime > STALE_SECONDS:
                     path.unlink(missing_ok=True)
             except OSError:
                 continue
@@ -138,12 +138,12 @@ class ObjectStore:
             system.makedirs(_join(root, name).rpartition("/")[0], exist_ok=True)
             system.pipe_file(_join(root, name), content)
 
-    def entries(self) -> list[Found]:
+    def entries(self) -> list[Entry]:
         with self._system() as (system, root):
             files = system.find(root, detail=True)
         within = len(_join(root, ""))
         return sorted(
-            Found(path[within:], int(about.get("size") or 0), 0.0)
+            Entry(path[within:], int(about.get("size") or 0), 0.0)
             for path, about in files.items()
             if path.endswith(".surface")
         )

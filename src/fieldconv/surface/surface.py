@@ -36,15 +36,15 @@ _NONE_IF_MISSING = frozenset(["x", "y", "pos", "edge_index", "batch"])
 
 
 class Surface(Fields):
-    """Samples of a surface, the way back to the mesh, and what was asked for.
+    """Samples of a surface, the operators that were asked for, and the way back to the mesh.
 
     A plain container: attach further tensors as attributes (``surface.y = …``) or items. ``x``, ``y``,
     ``pos``, ``edge_index`` and ``batch`` are None where missing. `fieldconv.surface.batch` joins surfaces;
-    `to_data` makes PyTorch Geometric data of them.
+    `to_data` converts them to PyTorch Geometric data.
 
-    With the operator "discs" every directed edge (q → p) says where the receiver p lies as seen from the
-    sender q. Each sample is its own neighbour, the support is symmetric, and edges are sorted by receiver,
-    then sender.
+    With the operator "discs", a directed edge (q → p) holds where the receiver p lies as seen from the sender
+    q. Each sample is its own neighbour, the support is symmetric, and edges are sorted by receiver, then
+    sender.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Surface(Fields):
         features: str | Array = "xyz",
         **settings: Any,
     ) -> Surface:
-        """Prepare a mesh: scale it to unit area, sample it, compute what was asked for.
+        """Prepare a mesh: scale it to unit area, sample it, and compute features and operators.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Surface(Fields):
         radius, samples, **settings
             The fields of `SurfaceSettings`.
         features : str or (V, k) array
-            As in `SurfaceSettings`, or one's own per vertex.
+            As in `SurfaceSettings`, or your own values per vertex.
         """
         if isinstance(features, str):
             fields = {"radius": radius, "samples": samples, "features": features, **settings}
@@ -212,13 +212,13 @@ class Surface(Fields):
 
     @property
     def row_numbers(self) -> dict[str, str]:
-        """Which tensors hold row numbers, and of which tensor, besides those that `rows_of` knows."""
+        """Names of tensors that hold row numbers → names of the tensors whose rows they number."""
         return self._row_numbers
 
     def rows_of(self, name: str) -> str | None:
         """Return the tensor whose rows a tensor of that name numbers; None if it holds no row numbers.
 
-        What is named ``NAME_index`` numbers samples unless it is said otherwise.
+        Tensors called ``NAME_index`` number samples unless ``row_numbers`` says otherwise.
 
         Examples
         --------
@@ -259,9 +259,9 @@ class Surface(Fields):
         return len(self.vertex_sample)
 
     def interpolate(self, values: Tensor) -> Tensor:
-        """Take values at the samples, (n,) or (n, …), to every vertex of the mesh, (V,) or (V, …).
+        """Interpolate values (n, …) at the samples at every vertex of the mesh, (V, …).
 
-        Real values are averaged; complex ones are tangent vectors and are transported to the vertex's frame.
+        Complex values are tangent vectors and are transported to the frames of the vertices.
 
         Examples
         --------
@@ -275,7 +275,7 @@ class Surface(Fields):
         if values.is_complex():
             weight = weight * self.vertex_transport
         weight = weight.to(values.dtype).reshape(*weight.shape, *[1] * (values.ndim - 1))
-        # One sample after the other: all of them at once would take several times the memory of the result.
+        # One neighbour after the other: all at once would take several times the memory of the result.
         interpolated: Tensor = weight[:, 0] * values[self.vertex_sample[:, 0]]
         for k in range(1, weight.shape[1]):
             interpolated += weight[:, k] * values[self.vertex_sample[:, k]]
@@ -290,7 +290,7 @@ class Surface(Fields):
         up: str | None = None,
         height: int = 460,
     ) -> Display:
-        """Show the samples in a notebook as the network sees them, joined to a mesh.
+        """Show the samples in a notebook as a mesh.
 
         Parameters
         ----------
@@ -353,10 +353,10 @@ class Surface(Fields):
 
 
 class ToSurface:
-    """Turn meshes into surfaces; a ``pre_transform`` of datasets, also of PyTorch Geometric's.
+    """Convert meshes to surfaces; a ``pre_transform`` of datasets, also of PyTorch Geometric's.
 
-    A `Mesh` becomes a `Surface`. PyG data with pos and face becomes PyG data (see `Surface.to_data`); labels
-    and other fields of it are carried over, those with a row per vertex to the samples.
+    A `Mesh` becomes a `Surface`. PyG data with pos and face becomes PyG data (see `Surface.to_data`) with its
+    labels and other fields; of those with a row per vertex, it keeps the rows of the samples.
 
     Parameters
     ----------
@@ -394,15 +394,12 @@ class ToSurface:
 
     def __repr__(self) -> str:
         settings = self.settings
-        given = {"radius": settings.radius, "samples": settings.samples, **settings.changed()}
+        given = {"radius": settings.radius, "samples": settings.samples, **settings.non_defaults()}
         return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
 
 def settings_of(prepare: Callable[[Mesh], Surface]) -> SurfaceSettings | None:
-    """Return the settings of a `ToSurface`; None of any other way to prepare meshes.
-
-    A subclass may prepare them otherwise than its settings say, so that it counts as another way.
-    """
+    """Return the settings of a `ToSurface`; None for any other callable, also for its subclasses."""
     return prepare.settings if type(prepare) is ToSurface else None
 
 

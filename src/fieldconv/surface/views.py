@@ -1,4 +1,4 @@
-"""What training and prediction show a network of a surface: some of its tensors, turned."""
+"""What a network reads of a surface in training and prediction: some tensors, perhaps rotated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERTEX_PREFIX = "vertex_"  # of tensors that lead back to the mesh and are not n
 
 
 def select(surface: Surface, names: Iterable[str] | None) -> Surface:
-    """Return a surface with the named tensors only; with all but the way back to the mesh if None."""
+    """Return a surface with the named tensors only, or without those that lead back to the mesh if None."""
     if names is None:
         names = [name for name in surface if not name.startswith(VERTEX_PREFIX)]
     kept, chosen = {*names, "batch", "ptr"}, copy.copy(surface)
@@ -31,16 +31,10 @@ def select(surface: Surface, names: Iterable[str] | None) -> Surface:
     return chosen
 
 
-def turned(surface: Surface, matrix: np.ndarray, features: str | None) -> Tensor:
-    """Return the input features after a linear map of space.
+def rotated_features(surface: Surface, matrix: np.ndarray, features: str | None) -> Tensor:
+    """Return the input features after a linear map of space, a (3, 3) matrix applied from the right.
 
-    Parameters
-    ----------
-    surface : Surface
-    matrix : (3, 3)
-        Applied from the right to positions and normals.
-    features : str or None
-        What the input features are; if that is not known, they are positions if they are equal to these.
+    ``features`` says what they are; where it is None, they are positions if they are equal to these.
     """
     x: Tensor = surface.x
     turn = torch.from_numpy(matrix.astype(np.float32)).to(x.device)
@@ -68,14 +62,14 @@ def turning_columns(surface: Surface, features: str | None) -> list[slice]:
 
 
 def orientations(surface: Surface, count: int, features: str | None = None) -> Iterable[Surface]:
-    """Yield the surface, and it turned ``count`` − 1 times if its features turn; the same turns each time."""
+    """Yield the surface and, if its features turn, ``count`` − 1 fixed rotations of it."""
     check_count("rotations", count)
     yield surface
     if count == 1 or not turning_columns(surface, features):
         return
     for turn in scipy.spatial.transform.Rotation.random(count - 1, random_state=0).as_matrix():
         other = copy.copy(surface)
-        other.x = turned(surface, turn, features)
+        other.x = rotated_features(surface, turn, features)
         yield other
 
 

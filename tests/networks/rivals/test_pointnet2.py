@@ -9,7 +9,7 @@ import torch
 import shapes
 from fieldconv.geometry import Mesh, farthest_points
 from fieldconv.networks import PointNet2
-from fieldconv.networks.rivals.pointnet2 import CENTRES, MOST, RADII, Level
+from fieldconv.networks.rivals.pointnet2 import CENTRES, MAX_POINTS, RADII, Level
 from fieldconv.surface import Surface
 from fieldconv.testing import assert_equivariant
 from fieldconv.training import RunSettings
@@ -63,7 +63,7 @@ def test_balls_are_those_of_brute_force(surface: Surface, level: int) -> None:
     for p in centres:
         distance = np.linalg.norm(points - points[p], axis=1)
         inside = [q for q in np.argsort(distance) if q in before and distance[q] < radius]
-        expected |= {(int(q), p) for q in inside[: MOST[level - 1]]}
+        expected |= {(int(q), p) for q in inside[: MAX_POINTS[level - 1]]}
     index = surface[f"ball{level}_index"]
     assert set(map(tuple, index.T.tolist())) == expected
     assert set(Level(index).centres.tolist()) == centres
@@ -81,11 +81,11 @@ def test_centres_are_as_far_apart_as_possible() -> None:
 
 def test_values_at_centres_come_back_as_they_are(surface: Surface) -> None:
     """And linear functions nearly so in between."""
-    from fieldconv.networks.rivals.pointnet2 import _spread
+    from fieldconv.networks.rivals.pointnet2 import _interpolate
 
     centres = Level(surface.ball1_index).centres
     height = surface.pos[:, 2:]
-    back = _spread(height[centres], centres, surface.spread1_index, surface.spread1_weight, len(height))
+    back = _interpolate(height[centres], centres, surface.spread1_index, surface.spread1_weight, len(height))
     torch.testing.assert_close(back[centres], height[centres], atol=1e-5, rtol=1e-4)
     assert (back - height).abs().max() < 0.05
 

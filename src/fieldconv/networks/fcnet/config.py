@@ -1,4 +1,4 @@
-"""What an `FCNet` is made of, as plain data."""
+"""Settings of an `FCNet`."""
 
 from __future__ import annotations
 

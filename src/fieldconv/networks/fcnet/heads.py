@@ -1,4 +1,4 @@
-"""The four ways an `FCNet` ends: a last field convolution, and what is made of its vectors."""
+"""The four heads of an `FCNet`: a last field convolution, and outputs from its vectors."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class FCNet(FeatureNetwork):
             config.lift_channels,
             rings=config.rings,
             spacing=config.spacing,
-            input_length=_usual_length(config),
+            input_length=_input_length(config),
         )
         widths = [config.lift_channels] + [config.width] * config.blocks
         self.blocks = nn.ModuleList(
@@ -74,7 +74,7 @@ class FCNet(FeatureNetwork):
         square.
         """
         scalars = self.inputs(surface)
-        x = self.lift(_scaled(scalars, surface) if self.config.input_scale == "unit" else scalars, surface)
+        x = self.lift(_normalise(scalars, surface) if self.config.input_scale == "unit" else scalars, surface)
         before = x
         for i, block in enumerate(self.blocks):
             x = block(x, surface)
@@ -165,7 +165,7 @@ class FCNet(FeatureNetwork):
         return "\n".join(lines)
 
 
-def _usual_length(config: FCNetConfig) -> float:
+def _input_length(config: FCNetConfig) -> float:
     """How long the lift's inputs are taken to be: about 1 for each feature, and 1 for positions.
 
     Raw positions are shorter, 0.28 on a sphere of unit area, so that scores begin small. It is better so:
@@ -177,7 +177,7 @@ def _usual_length(config: FCNetConfig) -> float:
     return math.sqrt(max(0, config.num_features - 3 * positions) + positions)
 
 
-def _scaled(scalars: Tensor, surface: Surface) -> Tensor:
+def _normalise(scalars: Tensor, surface: Surface) -> Tensor:
     """The features of each shape, divided by their root mean square length over its area."""
     mean = mean_per_shape(scalars.square().sum(1), surface.area, surface)
     return scalars * torch.where(mean > 0, mean, 1.0).rsqrt()[shape_of_samples(surface)[0], None]

@@ -22,7 +22,7 @@ from fieldconv.networks.rivals.shared.anisotropic import (
     Stiffness,
     anisotropic_stiffness,
     principal_directions,
-    summed,
+    sum_duplicates,
 )
 from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork
 from fieldconv.nn import Perceptron
@@ -83,10 +83,10 @@ class ACSCNN(ScalarNetwork):
 
     where T_k are Chebyshev polynomials and Λ̃ the eigenvalues, scaled to [−1, 1]; eigenfunctions are never
     computed. As the authors do, the Laplacian is first normalised to a diagonal of ones. Convolutions are
-    followed by batch normalisation and ReLU; a dense layer and dropout precede the outputs. Shapes, which the
-    authors do not classify, are told by the mean over their area of what the last convolution puts out, and
-    normalised each by itself: with one shape in a step that is what batch normalisation does in training,
-    but not in evaluation.
+    followed by batch normalisation and ReLU; a dense layer and dropout precede the outputs. The authors do
+    not classify shapes; here their features are the mean of the last convolution's outputs over the area, and
+    each shape is normalised by itself. With one shape in a step, batch normalisation does the same in
+    training, but not in evaluation.
 
     On samples of a mesh, the Laplacian is that of the whole mesh for functions that are interpolated from
     the samples. It is then less sparse, so by default every vertex of up to 10,000 is kept.
@@ -163,7 +163,7 @@ class ACSConv(nn.Module):
         self.in_channels, self.out_channels, self.order = in_channels, out_channels, order
         self.weight = nn.Parameter(torch.empty(order, ANGLES, in_channels, out_channels))
         self.bias = nn.Parameter(torch.zeros(out_channels))
-        # All that comes in is added up for an output, over angles and polynomials.
+        # An output is a sum over input channels, angles and polynomials.
         draw_normal(self.weight, std=(in_channels * ANGLES * order / 2) ** -0.5)
 
     def forward(self, x: Tensor, laplacians: Laplacians) -> Tensor:
@@ -247,32 +247,32 @@ def _anisotropic(preparation: Preparation) -> Tensors:
         mesh, principal_directions(mesh, smoothing=SMOOTHING), angles, anisotropy=ANISOTROPY
     )
     if len(sampling.chosen) < len(mesh.vertices):
-        stiffness = _between_samples(stiffness, sampling)
+        stiffness = _restrict_to_samples(stiffness, sampling)
     else:
         row, column = preparation.number[stiffness.row], preparation.number[stiffness.column]
         stiffness = Stiffness(row, column, stiffness.values)
     count = len(sampling.chosen)
     selves = np.arange(count)
-    stiffness = summed(  # a sample without faces has its entry, too
+    stiffness = sum_duplicates(  # a sample without faces has its entry, too
         np.append(stiffness.row, selves),
         np.append(stiffness.column, selves),
         np.concatenate([stiffness.values, np.zeros((count, ANGLES))]),
         count,
     )
-    values = [_between_plus_and_minus_one(stiffness, own, count) for own in stiffness.values.T]
+    values = [_rescale_spectrum(stiffness, own, count) for own in stiffness.values.T]
     return {
         "anisotropic_index": torch.from_numpy(np.stack([stiffness.column, stiffness.row])),
         "anisotropic_values": single(np.stack(values, 1)),
     }
 
 
-def _between_samples(stiffness: Stiffness, sampling: Sampling) -> Stiffness:
+def _restrict_to_samples(stiffness: Stiffness, sampling: Sampling) -> Stiffness:
     """PᵀWP, where P interpolates from samples to vertices."""
     row, column = sampling.reads[stiffness.row], sampling.reads[stiffness.column]
     share = sampling.weight[stiffness.row][:, :, None] * sampling.weight[stiffness.column][:, None]
     some = share > 0
     edge, _, _ = np.nonzero(some)
-    return summed(
+    return sum_duplicates(
         np.broadcast_to(row[:, :, None], some.shape)[some],
         np.broadcast_to(column[:, None], some.shape)[some],
         share[some][:, None] * stiffness.values[edge],
@@ -280,7 +280,7 @@ def _between_samples(stiffness: Stiffness, sampling: Sampling) -> Stiffness:
     )
 
 
-def _between_plus_and_minus_one(stiffness: Stiffness, values: Floats, count: int) -> Floats:
+def _rescale_spectrum(stiffness: Stiffness, values: Floats, count: int) -> Floats:
     """2N/λ − 1 with N = D^{−½} W D^{−½}, D the diagonal of W and λ the largest eigenvalue of N."""
     own = stiffness.row == stiffness.column
     diagonal = values[own]

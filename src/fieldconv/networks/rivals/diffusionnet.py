@@ -19,7 +19,7 @@ from fieldconv.surface.settings import EIGENFUNCTIONS
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
 
-SHORTEST = 1e-8  # diffusion time
+MIN_TIME = 1e-8  # diffusion time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +150,8 @@ class DiffusionBlock(nn.Module):
         """Return the coefficients (shapes, k, C) of each channel after its time."""
         if self.training:
             with torch.no_grad():  # a step may have made times negative; none of them stays there
-                self.time.clamp_(min=SHORTEST)
-        return torch.exp(-basis.values[:, :, None] * self.time.clamp(min=SHORTEST)) * coefficients
+                self.time.clamp_(min=MIN_TIME)
+        return torch.exp(-basis.values[:, :, None] * self.time.clamp(min=MIN_TIME)) * coefficients
 
     def gradient_features(self, along: Tensor, across: Tensor) -> Tensor:
         """Return tanh Re(z̄ ⊙ Az) of the two components of z, each (n, C)."""
@@ -189,12 +189,12 @@ class Basis:
 
     def function(self, coefficients: Tensor) -> Tensor:
         """Return (n, C): the functions that have these coefficients."""
-        return self._expanded(self._functions, coefficients)
+        return self._expand(self._functions, coefficients)
 
     def gradient(self, coefficients: Tensor) -> list[Tensor]:
         """Return two (n, C): the components of the functions' gradients in the tangent frames."""
-        return [self._expanded(part, coefficients) for part in self._gradients]
+        return [self._expand(part, coefficients) for part in self._gradients]
 
-    def _expanded(self, functions: Tensor, coefficients: Tensor) -> Tensor:
+    def _expand(self, functions: Tensor, coefficients: Tensor) -> Tensor:
         parts = [functions[own] @ c for own, c in zip(self._samples, coefficients, strict=True)]
         return parts[0] if len(parts) == 1 else torch.cat(parts)

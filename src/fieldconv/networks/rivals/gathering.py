@@ -16,7 +16,7 @@ from fieldconv.ops import Geometry, disc_sums, unit
 from fieldconv.ops.complex_matmul import complex_matmul
 
 # By the log tensor, like the kernels' own sorted edges, so that all layers and epochs share one.
-_seen: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
+_receiver_logs: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
 
 
 class GatheringConv(FieldConv):
@@ -48,9 +48,9 @@ class GatheringConv(FieldConv):
 
     def forward(self, x: Tensor, surface: Any) -> Tensor:
         """Convolve the vector field ``x`` on ``surface``."""
-        if surface.log not in _seen:
-            _seen[surface.log] = seen_by_receiver(surface.log, surface.edge_index)
-        geometry = Geometry.of(surface)._replace(log=_seen[surface.log])
+        if surface.log not in _receiver_logs:
+            _receiver_logs[surface.log] = logs_at_receiver(surface.log, surface.edge_index)
+        geometry = Geometry.of(surface)._replace(log=_receiver_logs[surface.log])
         b = self.band_limit
         sums = disc_sums(
             x.expand(2 * b + 1, *x.shape), geometry, first_order=-b, rings=self.rings, spacing=self.spacing
@@ -60,7 +60,7 @@ class GatheringConv(FieldConv):
         return complex_matmul(aligned.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
 
 
-def seen_by_receiver(log: Tensor, edge_index: Tensor) -> Tensor:
+def logs_at_receiver(log: Tensor, edge_index: Tensor) -> Tensor:
     """Return log_p q for each edge (q → p), which the edge (p → q) holds.
 
     Parameters
@@ -72,7 +72,7 @@ def seen_by_receiver(log: Tensor, edge_index: Tensor) -> Tensor:
 
     Examples
     --------
-    >>> seen_by_receiver(torch.tensor([1j, 2j]), torch.tensor([[1, 0], [0, 1]])).tolist()
+    >>> logs_at_receiver(torch.tensor([1j, 2j]), torch.tensor([[1, 0], [0, 1]])).tolist()
     [2j, 1j]
     """
     q, p = edge_index

@@ -15,7 +15,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
-from fieldconv.networks.rivals.gathering import seen_by_receiver
+from fieldconv.networks.rivals.gathering import logs_at_receiver
 from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level, through
 from fieldconv.nn import ScalarHead
 from fieldconv.nn.initialise import draw_normal
@@ -47,7 +47,7 @@ class Windows(NamedTuple):
 
 
 # By the log tensor, like the kernels' sorted edges, so that all layers and epochs share them.
-_made: MutableMapping[Tensor, dict[tuple[int, int], Windows]] = WeakIdKeyDictionary()
+_windows_by_log: MutableMapping[Tensor, dict[tuple[int, int], Windows]] = WeakIdKeyDictionary()
 
 
 def windows(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) -> Windows:
@@ -73,7 +73,7 @@ def windows(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) ->
     >>> windows(Surface.from_mesh(square, radius=1.5), rings=2, directions=8).sample.shape
     torch.Size([4, 2, 8, 3])
     """
-    kept = _made.setdefault(surface.log, {})
+    kept = _windows_by_log.setdefault(surface.log, {})
     if (rings, directions) not in kept:
         with torch.no_grad():
             kept[rings, directions] = _make_windows(surface, rings, directions, chunk)
@@ -83,7 +83,7 @@ def windows(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) ->
 def _make_windows(surface: Any, rings: int, directions: int, chunk: int) -> Windows:
     geometry = Geometry.of(surface)
     sender, receiver = geometry.edge_index
-    place = seen_by_receiver(geometry.log, geometry.edge_index).to(torch.complex128)  # log_p q
+    place = logs_at_receiver(geometry.log, geometry.edge_index).to(torch.complex128)  # log_p q
     count = len(surface.area)
     degree = torch.bincount(receiver, minlength=count)
     first = degree.cumsum(0) - degree  # edges are sorted by receiver
@@ -101,7 +101,7 @@ def _make_windows(surface: Any, rings: int, directions: int, chunk: int) -> Wind
         offset = place[edge][:, None] - radius[chosen, None, None] * grid[None, :, None]
         away = offset.abs().masked_fill(~there[:, None], math.inf)
         away, nearest = away.topk(CANDIDATES, largest=False)
-        of_three, weight = _contributors(offset.gather(2, nearest), away)
+        of_three, weight = _three_contributors(offset.gather(2, nearest), away)
         edge = edge[:, None].expand_as(offset).gather(2, nearest).gather(2, of_three)
         turn = geometry.transport[edge].angle()
         parts.append((sender[edge], weight.to(turn), turn))
@@ -112,7 +112,7 @@ def _make_windows(surface: Any, rings: int, directions: int, chunk: int) -> Wind
 _TRIANGLES = torch.tensor(list(combinations(range(CANDIDATES), CONTRIBUTORS)))
 
 
-def _contributors(offset: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
+def _three_contributors(offset: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
     """Which three of the candidates (…, 8) a point reads from, and their weights.
 
     Candidates are complex offsets from the point, nearest first, and their lengths; infinite is none.
@@ -128,13 +128,13 @@ def _contributors(offset: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
     surround = (weight >= 0).all(-1) & ~thin
     size, best = size.masked_fill(~surround, math.inf).min(-1, keepdim=True)
     inside = weight.gather(-2, best[..., None].expand(*best.shape, CONTRIBUTORS))[..., 0, :]
-    outside = _clipped(offset[..., :CONTRIBUTORS], away[..., :CONTRIBUTORS])
+    outside = _weights_outside(offset[..., :CONTRIBUTORS], away[..., :CONTRIBUTORS])
     found = size < math.inf
     nearest = torch.arange(CONTRIBUTORS, device=offset.device)
     return torch.where(found, triangles[best[..., 0]], nearest), torch.where(found, inside, outside)
 
 
-def _clipped(offset: Tensor, away: Tensor) -> Tensor:
+def _weights_outside(offset: Tensor, away: Tensor) -> Tensor:
     """Weights (…, 3), none negative, of three points that do not surround the one that reads.
 
     They minimise |Σ b_i x_i|² + λ Σ b_i² |x_i|⁴ over Σ b_i = 1, in units of the mean distance; a point that

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 CENTRES = (512, 128)
 """Farthest points that are kept at each level."""
 RADII = (0.2, 0.4)
-"""Radii of the balls around them, in a shape of `MEANT` points or more that fills the unit sphere."""
-MOST = (32, 64)
+"""Radii of the balls around them, in a shape of `REFERENCE_POINTS` or more that fills the unit sphere."""
+MAX_POINTS = (32, 64)
 """Points of a ball that count: the nearest ones."""
-MEANT = 1024
+REFERENCE_POINTS = 1024
 """Points for which the radii are meant."""
-SPREAD = 3
+INTERPOLATION_CENTRES = 3
 """Centres from which a point reads on the way back."""
 
 
@@ -140,9 +140,9 @@ class PointNet2(ScalarNetwork):
         if self.config.per_shape:
             return whole
         x2 = self.back[0](torch.cat([whole[owner], x2], 1))
-        read = _spread(x2, two.centres, surface.spread2_index, surface.spread2_weight, len(place))
+        read = _interpolate(x2, two.centres, surface.spread2_index, surface.spread2_weight, len(place))
         x1 = self.back[1](torch.cat([read[one.centres], x1], 1))
-        read = _spread(x1, one.centres, surface.spread1_index, surface.spread1_weight, len(place))
+        read = _interpolate(x1, one.centres, surface.spread1_index, surface.spread1_weight, len(place))
         own = [place] if more is None else [place, more]
         back: Tensor = self.back[2](torch.cat([read, *own], 1))
         return back
@@ -192,7 +192,7 @@ def perceptron(*widths: int) -> nn.Sequential:
     )
 
 
-def _spread(x: Tensor, centres: Tensor, index: Tensor, weight: Tensor, count: int) -> Tensor:
+def _interpolate(x: Tensor, centres: Tensor, index: Tensor, weight: Tensor, count: int) -> Tensor:
     """Values (m, C) at centres, interpolated; zero at samples that read from none."""
     read = x.index_select(0, torch.searchsorted(centres, index[0])) * weight[:, None]
     return x.new_zeros(count, x.shape[1]).index_add(0, index[1], read)
@@ -202,10 +202,10 @@ def _balls(preparation: Preparation) -> Tensors:
     """Edges from points to the centres of their balls, and back from centres to points."""
     points = preparation.mesh.vertices[preparation.sampling.chosen]
     size = float(np.linalg.norm(points, axis=1).max()) or 1.0
-    size *= max(1.0, MEANT / len(points)) ** 0.5  # as many points in each ball
+    size *= max(1.0, REFERENCE_POINTS / len(points)) ** 0.5  # as many points in each ball
     order = farthest_points(points, CENTRES[0])
     before, tensors = np.arange(len(points)), {}
-    for level, (count, radius, most) in enumerate(zip(CENTRES, RADII, MOST, strict=True), start=1):
+    for level, (count, radius, most) in enumerate(zip(CENTRES, RADII, MAX_POINTS, strict=True), start=1):
         centres = np.sort(order[:count])
         tensors[f"ball{level}_index"] = _in_balls(points, before, centres, radius * size, most)
         index, weight = _nearest_centres(points, before, centres)
@@ -234,7 +234,7 @@ def _in_balls(
 
 def _nearest_centres(points: Floats, receivers: Ints, centres: Ints) -> tuple[Tensor, Tensor]:
     """(2, E) from the nearest centres to each receiver, and (E,) their shares, as 1/d²."""
-    k = min(SPREAD, len(centres))
+    k = min(INTERPOLATION_CENTRES, len(centres))
     distance, near = cKDTree(points[centres]).query(points[receivers], range(1, k + 1))
     order = np.argsort(near, axis=1)
     near, distance = np.take_along_axis(near, order, 1), np.take_along_axis(distance, order, 1)

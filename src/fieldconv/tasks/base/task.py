@@ -23,7 +23,7 @@ from fieldconv.labels.own_folder import OwnFolder, read_values
 from fieldconv.networks.protocol import Head, Network, NetworkConfig
 from fieldconv.surface.batches import batch
 from fieldconv.surface.settings import SurfaceSettings
-from fieldconv.surface.views import at_vertices, select, turned, turning_columns
+from fieldconv.surface.views import at_vertices, rotated_features, select, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record
 from fieldconv.tasks.base.examples import Example, Examples
 from fieldconv.tasks.base.metric import Metric
@@ -278,7 +278,7 @@ class Task:
                 matrix = scipy.spatial.transform.Rotation.from_quat(draw.normal(size=4)).as_matrix()
             if config.stretch:
                 matrix = matrix * draw.uniform(1 - config.stretch, 1 + config.stretch, 3)
-            shown.x = turned(surface, matrix, features)
+            shown.x = rotated_features(surface, matrix, features)
         return shown
 
     def loss(self, outputs: Tensor, chunk: Chunk, config: TrainingConfig) -> tuple[Tensor, Tensor | None]:

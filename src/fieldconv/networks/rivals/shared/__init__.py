@@ -1,1 +1,1 @@
-"""What several of the other networks need, and nothing else does."""
+"""Code that only the networks of `rivals` share."""

@@ -107,10 +107,10 @@ def anisotropic_stiffness(
         less = anisotropy / (1 + anisotropy) * area[:, None, None] * slow[:, :, None] * slow[:, None, :]
         entries.append((whole - less).ravel())
     row, column = np.repeat(mesh.faces, 3, axis=1).ravel(), np.tile(mesh.faces, 3).ravel()
-    return summed(row, column, np.stack(entries, 1), len(mesh.vertices))
+    return sum_duplicates(row, column, np.stack(entries, 1), len(mesh.vertices))
 
 
-def summed(row: Ints, column: Ints, values: Floats, size: int) -> Stiffness:
+def sum_duplicates(row: Ints, column: Ints, values: Floats, size: int) -> Stiffness:
     """Return the entries with those of the same row and column added up."""
     pairs, which = np.unique(row * size + column, return_inverse=True)
     totals = [np.bincount(which, one, len(pairs)) for one in values.T]

@@ -1,4 +1,4 @@
-"""The coarse level of a surface with the operator "coarse", for networks that pool to it."""
+"""The coarse level of a surface, for networks that pool to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWO_LEVELS = (
 
 
 class Level(NamedTuple):
-    """What layers read of a surface: areas of samples, the discs between them, and whose samples they are."""
+    """The tensors of a surface that layers read."""
 
     edge_index: Tensor
     log: Tensor

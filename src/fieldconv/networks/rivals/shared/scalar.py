@@ -1,4 +1,4 @@
-"""What networks with real features at the samples have in common: how each of the heads ends."""
+"""The base of networks with real features."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def at_unit_radius(positions: Tensor, surface: Surface) -> Tensor:
 
 
 class RowNorm(nn.BatchNorm1d):
-    """Batch normalisation that is of use after few steps, and for a single row.
+    """Batch normalisation that works after few steps, and for a single row.
 
-    A single row, which has no spread, is taken as it would be in evaluation. Mean and variance for evaluation
-    are plain averages over the first steps: torch's begin at 0 and 1, and where the variance is a thousandth
-    of that, evaluation would be wrong for as long as a hundred steps.
+    A single row has no variance and is normalised as in evaluation. Mean and variance for evaluation are
+    plain averages over the first steps: torch's begin at 0 and 1, and where the variance is a thousandth of
+    that, evaluation would be wrong for a hundred steps.
 
     Examples
     --------

@@ -97,7 +97,7 @@ def _expected(kind: Any) -> str:
     if origin in (UnionType, Union):
         return " or ".join(_expected(option) for option in options)
     if origin is tuple:
-        return f"a list, of which each is {_expected(options[0])}"
+        return f"a list; each entry is {_expected(options[0])}"
     names = {
         int: "a whole number",
         float: "a number",

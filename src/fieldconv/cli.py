@@ -41,7 +41,7 @@ COMMANDS = {
 }
 
 MAX_MESSAGE = 4000  # characters
-CLOSED_PIPE = (errno.EPIPE, errno.EINVAL)  # errors of writing to a pipe nobody reads; the second on Windows
+CLOSED_PIPE = (errno.EPIPE, errno.EINVAL)  # of writing when the reader closed the pipe; the second on Windows
 UNREAD = 141  # exit code when the reader closed the pipe: 128 + SIGPIPE, as shells report it
 
 HELP = """\
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unread_after(error: OSError) -> list[TextIO]:
-    """Return which of output and errors nobody reads any more, if that is what the error says."""
+    """Return the streams whose reader closed the pipe, if the error is about that."""
     if error.errno not in CLOSED_PIPE:
         return []
     return [stream for stream in (sys.stdout, sys.stderr) if _unread(stream)]

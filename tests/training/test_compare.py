@@ -18,6 +18,7 @@ from fieldconv.cli import main
 from fieldconv.runs import Compared, Run
 from fieldconv.tasks import Evaluation
 from fieldconv.training.comparison.compare_networks import Comparison, announcement
+from fieldconv.training.comparison.cost import measured_cost
 from fieldconv.training.comparison.plan import plan_runs, with_epochs
 from fieldconv.training.comparison.results import differences_of, holm, paired_test
 from fieldconv.viz.report_page import write_group_figures
@@ -309,19 +310,19 @@ def test_budget_is_as_many_epochs_as_fit(found: Comparison, folder: Path, tmp_pa
         fc.compare(["pointnet2"], out=tmp_path, budget=1, epochs=1)
 
 
-def test_what_was_measured_with_other_settings_is_measured_again(tmp_path: Path) -> None:
-    from fieldconv.training.comparison import compare_networks as module
-
-    was_there: list[bool] = []
-
-    def measure(_: Path, kept: Path) -> Any:
-        was_there.append(kept.is_file())
-
+def test_what_was_measured_with_other_settings_is_measured_again(
+    found: Comparison, folder: Path, tmp_path: Path
+) -> None:
+    cost, measured = (folder / "costs" / "diffusionnet.json").read_bytes(), []
     for width in (8, 8, 16):
         [planned] = plan_runs("segmentation", ["diffusionnet"], seeds=1, changes={"width": width})
-        module._cost(planned, tmp_path / "diffusionnet", measure)
-        (tmp_path / "diffusionnet.json").write_text("{}", encoding="utf-8")
-    assert was_there == [False, True, False]
+
+        def measure(_: Path, kept: Path, width: int = width) -> None:
+            measured.append(width)
+            kept.write_bytes(cost)
+
+        assert measured_cost(planned, tmp_path / "diffusionnet", measure).parameters > 0
+    assert measured == [8, 16]
 
 
 # Tables of made-up runs

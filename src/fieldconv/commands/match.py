@@ -25,7 +25,7 @@ def match_command(
 ) -> int:
     """Map every vertex of mesh A to a vertex of mesh B, and carry the colours of B over to A.
 
-    Writes map.npy and map.csv (vertex of A, vertex of B, confidence), and two coloured meshes to look at: B,
+    Writes map.npy and map.csv (vertex of A, vertex of B, confidence), and two coloured meshes: B,
     and A with the colours of its matches.
 
     $ fieldconv match RUN a.obj b.obj --out RESULT

@@ -92,7 +92,7 @@ def predict_command(
     write_json(out / "predictions.json", content)
     print(f"{len(rows)} of {len(paths)} meshes done, in {out}.")
     if not trained:
-        print("The network was never trained: what it says means nothing.")
+        print("The network was never trained, so its results mean nothing.")
     print("\n".join(notes[:PRINTED_NOTES]), end="\n" if notes else "")
     if len(notes) > PRINTED_NOTES:
         print(f"  … and {len(notes) - PRINTED_NOTES} more, in {out / 'predictions.json'}")

@@ -156,7 +156,6 @@ def train_command(
         print(training.explain(settings))
         return 0
     assert out is not None  # `arguments_for` requires it
-    training.check_free(out, resume)
     fc.keep_freed_memory()
     model = training.train_from(settings, out, resume=resume)
     if not training.is_first_process():

@@ -9,8 +9,8 @@ from fieldconv.training.checkpoint import CheckpointError as CheckpointError
 from fieldconv.training.checkpoint import load as load
 from fieldconv.training.checkpoint import read_config as read_config
 from fieldconv.training.checkpoint import save_pretrained as save_pretrained
-from fieldconv.training.comparison import Comparison as Comparison
-from fieldconv.training.comparison import compare as compare
+from fieldconv.training.comparison.compare_networks import Comparison as Comparison
+from fieldconv.training.comparison.compare_networks import compare as compare
 from fieldconv.training.diagnose import TrainingError as TrainingError
 from fieldconv.training.evidence import report_on as report_on
 from fieldconv.training.evidence import write_figures as write_figures
@@ -20,7 +20,6 @@ from fieldconv.training.fit import start_from as start_from
 from fieldconv.training.machine import is_first_process as is_first_process
 from fieldconv.training.measure import calibrate as calibrate
 from fieldconv.training.measure import evaluate as evaluate
-from fieldconv.training.run import check_free as check_free
 from fieldconv.training.run import train as train
 from fieldconv.training.run import train_from as train_from
 from fieldconv.training.settings import FILE as FILE

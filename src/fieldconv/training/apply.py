@@ -1,4 +1,4 @@
-"""What a trained network says about meshes it has never seen."""
+"""Prediction and matching of new meshes with a trained network."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def predict(
         Average over this many orientations of the shape: itself, and turned. Only networks that see
         positions differ between them.
     descriptors : bool
-        Whether descriptors are wanted, too.
+        Whether to return descriptors too.
     samples : int, optional
         Samples on the shape, instead of those of `Network.answer_settings`.
     samplings : int
@@ -74,26 +74,27 @@ def predict(
     check_count("samplings", samplings)
     mesh = shape if isinstance(shape, Mesh) else load_shape(shape)
     task = task_of(model)
-    usable = _usable(mesh, renumber=task.head != "vectors")
-    found = _predict_usable(model, task, usable.mesh, rotations, descriptors, samples, samplings)
-    if found.values is not None and np.iscomplexobj(found.values):
-        found = replace(found, values=_as_given(found.values, by_position(usable.mesh).mirrored))
+    usable = _repair_and_number(mesh, renumber=task.head != "vectors")
+    outputs = NetworkOutputs(model, task, rotations)
+    result = _predict_usable(outputs, usable.mesh, samples, samplings, descriptors)
+    if result.values is not None and np.iscomplexobj(result.values):
+        result = replace(result, values=_as_given(result.values, by_position(usable.mesh).mirrored))
     if task.head != PER_SHAPE:
-        found = _back(found, usable.new_vertex)
+        result = _to_original_vertices(result, usable.new_vertex)
     odd = oddities(mesh, usable.actions)
-    found = replace(found, mesh=mesh, input=odd)
+    result = replace(result, mesh=mesh, input=odd)
     if out is not None:
-        about = {"run": model.source, "note": "; ".join(filter(None, (task.note(found), str(odd))))}
+        about = {"run": model.source, "note": "; ".join(filter(None, (task.note(result), str(odd))))}
         if not isinstance(shape, Mesh) and (up := known_up(shape)):
-            about["up"] = up  # as it is known of the file
+            about["up"] = up  # as the file is known to have it
         name = name or mesh.name or "mesh"
-        task.write(found, Path(out), name, descriptors=descriptors)
-        if shown := task.show(found):
+        task.write(result, Path(out), name, descriptors=descriptors)
+        if shown := task.show(result):
             path = Path(out) / f"{name}.ply"
-            colours = vertex_colours(shown[0], template=found.template)
+            colours = vertex_colours(shown[0], template=result.template)
             write_shape(path, replace(mesh, vertex_colours=colours, face_colours=None), shown, about=about)
         _write_also(Path(out) / f"{name}.ply", also)
-    return found
+    return result
 
 
 def answers(model: Network, shapes: Shape | Iterable[Shape]) -> Any:
@@ -124,7 +125,7 @@ class Match(NamedTuple):
     confidence : (V_A,) float64
         e^{−d/0.1}, where d is the distance of a vertex from where it arrives when mapped to B and back.
     points : (V_A, 3) float64 or None
-        Where on B each vertex of A belongs, inside triangles: of refined maps.
+        Point on B, inside a triangle, for each vertex of A; only of refined maps.
     """
 
     target: Ints
@@ -176,9 +177,10 @@ def match(
             f"{' or '.join(sorted(able, reverse=True))}"
         )
     meshes = [shape if isinstance(shape, Mesh) else load_shape(shape) for shape in (a, b)]
-    usable_a, usable_b = (_usable(mesh) for mesh in meshes)
+    usable_a, usable_b = (_repair_and_number(mesh) for mesh in meshes)
     one, two = usable_a.mesh, usable_b.mesh
-    first, second = (_predict_usable(model, task, mesh, 1, True, samples, samplings) for mesh in (one, two))
+    outputs = NetworkOutputs(model, task)
+    first, second = (_predict_usable(outputs, mesh, samples, samplings) for mesh in (one, two))
     for prediction, mesh in zip((first, second), meshes, strict=True):
         if note := task.note(prediction):
             warnings.warn(f"{mesh.name or 'mesh'}: {note}", stacklevel=2)
@@ -193,13 +195,13 @@ def match(
     if partial:
         missing = task.missing_counterparts(first, second)
         there = np.where(error > NO_MATCH_DISTANCE if missing is None else missing, -1, there)
-    new, lost = usable_a.new_vertex, usable_a.new_vertex < 0
-    there, confidence = np.where(lost, -1, there[new]), np.where(lost, 0, confidence[new])
-    points = None if points is None else np.where(lost[:, None], np.nan, points[new])
-    found = Match(there.astype(np.int64), confidence, points)
+    place, unusable = usable_a.new_vertex, usable_a.new_vertex < 0
+    there, confidence = np.where(unusable, -1, there[place]), np.where(unusable, 0, confidence[place])
+    points = None if points is None else np.where(unusable[:, None], np.nan, points[place])
+    result = Match(there.astype(np.int64), confidence, points)
     if out is not None:
-        _write_match(found, meshes, Path(out), also)
-    return found
+        _write_match(result, meshes, Path(out), also)
+    return result
 
 
 def round_trip_error(mesh: Mesh, there: Ints, back: Ints) -> Floats:
@@ -245,10 +247,10 @@ def distinct(names: Iterable[str]) -> list[str]:
     return result
 
 
-def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
-    """A mesh that can be prepared, numbered by position, and what had to be done to it.
+def _repair_and_number(mesh: Mesh, *, renumber: bool = True) -> Repair:
+    """Return the mesh repaired if it needs that, numbered by position, and what was done to it.
 
-    Vertices on no face have no number in it, unless they are points of a cloud. Vectors are expressed in the
+    Vertices without a face have no number, unless they are points of a cloud. Vectors are expressed in the
     tangent frames of the mesh as it is numbered.
     """
     repair = None if mesh.problem is None else mesh.repair()
@@ -269,42 +271,36 @@ def _usable(mesh: Mesh, *, renumber: bool = True) -> Repair:
 
 
 def _predict_usable(
-    model: Network,
-    task: Task,
-    mesh: Mesh,
-    rotations: int,
-    descriptors: bool,
-    samples: int | None,
-    samplings: int,
+    outputs: NetworkOutputs, mesh: Mesh, samples: int | None, samplings: int, descriptors: bool = True
 ) -> Prediction:
+    model, task = outputs.model, outputs.task
     weights = next(model.parameters(), None)
     if weights is not None and weights.dtype != torch.float32:
         raise ValueError(f"the network is of type {weights.dtype}; call model.float() before predicting")
     settings = model.answer_settings(samples)
-    outputs = NetworkOutputs(model, task, rotations)
-    found: list[Decoded] = []
+    decoded: list[Decoded] = []
     described: list[NDArray[np.float32]] = []
     for sampling in range(samplings):
         surface = Surface.prepare(mesh, replace(settings, sampling_seed=sampling))
         with evaluation_mode(model):
             raw, own = outputs.with_descriptors(surface) if descriptors else (outputs(surface), None)
-        found.append(task.decode(raw, surface))
+        decoded.append(task.decode(raw, surface))
         if own is not None:
             described.append(own if own.ndim == 1 else at_vertices(surface, torch.from_numpy(own)).numpy())
         if settings.samples is None or len(surface.sample) < settings.samples:
-            break  # every vertex is a sample: there is no other set
-    labels, scores, values = task.average(found) if len(found) > 1 else found[0]
+            break  # every vertex is a sample, so that there is only one set
+    labels, scores, values = task.average(decoded) if len(decoded) > 1 else decoded[0]
     mean = np.mean(described, 0) if described else None
     return Prediction(mesh, labels, scores, mean, model.class_names, values, model.template)
 
 
-def _back(found: Prediction, new_vertex: Ints) -> Prediction:
+def _to_original_vertices(result: Prediction, new_vertex: Ints) -> Prediction:
     """Return a prediction of a repaired mesh at the vertices of the original one."""
-    moved = Decoded(found.labels, found.scores, found.values).at(new_vertex)
-    described = found.descriptors
+    moved = Decoded(result.labels, result.scores, result.values).at(new_vertex)
+    described = result.descriptors
     if described is not None and described.ndim == 2:
         described = np.where((new_vertex < 0)[:, None], 0, described[new_vertex])
-    return replace(found, descriptors=described, **moved._asdict())
+    return replace(result, descriptors=described, **moved._asdict())
 
 
 def _as_given(vectors: Array, mirrored: Bools) -> Array:
@@ -320,11 +316,11 @@ def _write_also(path: Path, formats: Sequence[str]) -> None:
             mesh.save(path.with_suffix(f".{suffix}"))
 
 
-def _write_match(found: Match, meshes: list[Mesh], out: Path, also: Sequence[str]) -> None:
-    target, confidence = found.target, found.confidence
+def _write_match(result: Match, meshes: list[Mesh], out: Path, also: Sequence[str]) -> None:
+    target, confidence = result.target, result.confidence
     write_array(out / "map.npy", target)
-    if found.points is not None:
-        write_array(out / "points.npy", found.points)
+    if result.points is not None:
+        write_array(out / "points.npy", result.points)
     rows = zip(range(len(target)), target.tolist(), (f"{c:.4f}" for c in confidence), strict=True)
     write_csv(out / "map.csv", ["vertex", "match", "confidence"], rows)
     colours = meshes[1].vertex_colours

@@ -38,7 +38,7 @@ class Step:
 
 @dataclass
 class CopySchedule:
-    """The examples of an epoch: each mesh once, as itself or as one of its copies by turns.
+    """The examples of an epoch: each mesh once, in turn as itself or as one of its copies.
 
     Attributes
     ----------

@@ -176,17 +176,16 @@ def _check_names(model: Network, folder: Path) -> None:
         return
     if model.template is None:
         raise CheckpointError(
-            f"{folder / CONFIG} has {named} class names for {outputs} outputs; copy it anew"
+            f"{folder / CONFIG} has {named} class names for {outputs} outputs; copy it again"
         )
-    raise CheckpointError(
-        f"{folder / TEMPLATE} has {len(model.template.vertices)} vertices for {outputs} outputs; copy it anew"
-    )
+    count = len(model.template.vertices)
+    raise CheckpointError(f"{folder / TEMPLATE} has {count} vertices for {outputs} outputs; copy it again")
 
 
 def _check_file(path: Path) -> None:
     """Raise CheckpointError if something else is in place of a file: opening a FIFO would block."""
     if path.exists() and not path.is_file():
-        raise CheckpointError(f"{path} is not a file; copy it anew")
+        raise CheckpointError(f"{path} is not a file; copy it again")
 
 
 def _check_finite(path: Path, weights: Mapping[str, Tensor], advice: str) -> None:
@@ -210,7 +209,7 @@ def read_config(folder: str | Path) -> Plain:
     except FileNotFoundError:
         raise CheckpointError(f"{folder} is not a run or checkpoint: it has no {CONFIG}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise _unreadable(path, error, "copy it anew") from None
+        raise _unreadable(path, error, "copy it again") from None
     if not isinstance(config, dict) or config.get("library") != "fieldconv":
         raise CheckpointError(f"{path} does not describe a fieldconv network")
     if isinstance(config.get("format"), int) and config["format"] > FORMAT:
@@ -219,9 +218,9 @@ def read_config(folder: str | Path) -> Plain:
     complete = {"format": 0, "source": {}, **config}
     for key, kind in _CONFIG_TYPES.items():
         if key not in complete or not isinstance(complete[key], kind):
-            raise CheckpointError(f"{path} is damaged: its {key!r} is missing or wrong; copy it anew")
+            raise CheckpointError(f"{path} is damaged: its {key!r} is missing or wrong; copy it again")
     if not all(isinstance(name, str) for name in config["class_names"]):
-        raise CheckpointError(f"{path} is damaged: its 'class_names' are no texts; copy it anew")
+        raise CheckpointError(f"{path} is damaged: its 'class_names' are not texts; copy it again")
     return config
 
 
@@ -342,11 +341,11 @@ class State:
                     # A copy: Windows replaces no file that is mapped into memory.
                     groups[group][name] = file.get_tensor(key).clone()
         except (SafetensorError, OSError, KeyError, ValueError, RecursionError) as error:
-            raise _unreadable(path, error, "start the run anew") from None
+            raise _unreadable(path, error, "start a new run") from None
         if not isinstance(numbers, dict) or not _sound(numbers):
-            raise CheckpointError(f"{path} is damaged; start the run anew")
+            raise CheckpointError(f"{path} is damaged; start a new run")
         for group in ("weights", "average"):
-            _check_finite(path, groups[group], "start the run anew")
+            _check_finite(path, groups[group], "start a new run")
         return cls(**groups, **{key: numbers[key] for key in _STATE_TYPES})
 
 

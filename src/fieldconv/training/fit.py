@@ -42,8 +42,8 @@ def check_fit(model: Network, data: Examples) -> None:
             f"the network knows the classes {', '.join(model.class_names)}; the data has "
             f"{', '.join(data.class_names)}"
         )
-    own, given = model.template, data.template
-    if own is not None and given is not None and not np.array_equal(own.vertices, given.vertices):
+    own, other = model.template, data.template
+    if own is not None and other is not None and not np.array_equal(own.vertices, other.vertices):
         raise ValueError(
             "the data's template is not the one the network was trained with; its vertices are other points"
         )
@@ -70,12 +70,12 @@ def start_from(model: Network, base: Network) -> list[str]:
     ValueError
         If no weights fit.
     """
-    given = base.state_dict()
+    weights = base.state_dict()
     fresh = []
     with torch.no_grad():
         for name, own in model.state_dict().items():
-            if name in given and given[name].shape == own.shape:
-                own.copy_(given[name])
+            if name in weights and weights[name].shape == own.shape:
+                own.copy_(weights[name])
             else:
                 fresh.append(name)
     if len(fresh) == len(model.state_dict()):
@@ -85,10 +85,10 @@ def start_from(model: Network, base: Network) -> list[str]:
 
 def prepared_for(model: Network, data: Examples) -> Examples:
     """Return the data as the network needs it: the same samples, features and operators."""
-    known = (model.config.surface_settings, model.surface_settings())
-    if data.settings is None or data.settings in known:  # None: the caller prepared it
+    settings = model.surface_settings()
+    if data.settings in (None, model.config.surface_settings, settings):  # None: the caller prepared it
         return data
-    return data.prepared_with(known[1])
+    return data.prepared_with(settings)
 
 
 def divided(data: Examples, share: float, seed: int) -> tuple[Examples, Examples]:

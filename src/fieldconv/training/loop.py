@@ -1,4 +1,4 @@
-"""The one training loop, for every task, on one process or several."""
+"""The training loop of all tasks, on one process or several."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ class TrainingLoop:
         except (RuntimeError, TypeError, KeyError, ValueError) as error:
             reason = " ".join(str(error).split())[:200]
             raise CheckpointError(
-                f"{out / STATE} does not fit this run ({reason}); start the run anew"
+                f"{out / STATE} does not fit this run ({reason}); start a new run"
             ) from None
         if self.fabric.is_global_zero:  # the run may have been stopped before it wrote its log
             write_log(out, self.history)
@@ -301,7 +301,7 @@ class TrainingLoop:
                     "choose another folder"
                 )
         if state.epoch > self.config.epochs or state.step > self.steps:
-            raise CheckpointError(f"{out / STATE} is beyond the end of this run; start the run anew")
+            raise CheckpointError(f"{out / STATE} is beyond the end of this run; start a new run")
         self.model.load_state_dict(state.weights)
         restore_optimiser(self.optimiser.optimizer, self.names, state.optimiser)
         if self.average is not None:

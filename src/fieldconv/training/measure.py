@@ -1,4 +1,4 @@
-"""How well a network does on a dataset, and the files that say so."""
+"""Evaluation of a network on a dataset, its files, and calibration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fieldconv.training.evidence import report_on
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 
-KEPT = ("dataset", "up", "benchmark", "preset", "training", "source")  # what a checkpoint says of its run
+ORIGIN = ("dataset", "up", "benchmark", "preset", "training", "source")  # keys of a checkpoint about its run
 MAX_SCORES = 2**24  # to find a temperature with; a random share of each shape's if there are more
 
 
@@ -43,11 +43,11 @@ def evaluate(
     ----------
     model : Network
     data : SurfaceDataset
-        Prepared anew if it was not prepared the way the network needs it.
+        Prepared again if it was not prepared the way the network needs it.
     rotations : int
         Average over this many orientations of each shape; see `predict`.
     out : path, optional
-        Folder to write the numbers, curves and tables to, and a report to look at.
+        Folder to write the numbers, curves and tables to, and a report.
     run : path, optional
         Run folder of the network, for the report; if it is ``out`` itself, its checkpoint keeps the results.
     part : "test", "train" or "all"
@@ -90,16 +90,16 @@ def run_evaluation(
 def _write_results(result: Evaluation, model: Network, data: Examples, out: Path, run: Path) -> None:
     """Write an evaluation to ``out``, with what a report needs to know of the run if that is elsewhere."""
     write_evaluation(out, result)
-    known = read_config(run) if (run / CONFIG).is_file() else {}
-    if not known:  # results of a network that was never saved
+    config = read_config(run) if (run / CONFIG).is_file() else {}
+    if not config:  # results of a network that was never saved
         write_json(out / CONFIG, {"task": data.task, "data": str(data.name)})
     elif out.resolve() != run.resolve():
-        elsewhere = {key: value for key, value in known.items() if key not in ("source", "benchmark", "up")}
-        write_json(out / CONFIG, {**elsewhere, "data": str(data.name)})
+        others = {key: value for key, value in config.items() if key not in ("source", "benchmark", "up")}
+        write_json(out / CONFIG, {**others, "data": str(data.name)})
         if (run / LOG).is_file():
             shutil.copyfile(run / LOG, out / LOG)
     else:
-        about = {key: known[key] for key in KEPT if key in known}
+        about = {key: config[key] for key in ORIGIN if key in config}
         save_pretrained(model, run, about={**about, "metrics": result.to_dict()["metrics"]})
 
 

@@ -72,11 +72,11 @@ class MovingAverage:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Give the network the averaged weights inside the block."""
-        kept: dict[str, Tensor] = {name: value.clone() for name, value in self._live.items()}
+        live: dict[str, Tensor] = {name: value.clone() for name, value in self._live.items()}
         for name, value in self.weights.items():
             self._live[name].copy_(value)
         try:
             yield
         finally:
-            for name, value in kept.items():
+            for name, value in live.items():
                 self._live[name].copy_(value)

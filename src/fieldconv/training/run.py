@@ -52,7 +52,7 @@ def train(
     model : Network
         Trained in place.
     data : SurfaceDataset
-        What to learn from; prepared anew if it was not prepared the way the network needs it.
+        The examples; prepared again if it was not prepared the way the network needs it.
     validation : SurfaceDataset, optional
         Data by which the best epoch is chosen; if not given, the recipe may keep out a share of the data.
     preset : "paper", "reproduce", "default", "quick" or "tiny"
@@ -159,7 +159,7 @@ def check_free(out: str | Path | None, resume: bool) -> None:
 
 
 def _about(settings: RunSettings) -> Plain:
-    """Return what a checkpoint says about its origin."""
+    """Return the origin of a network for its checkpoint."""
     return {
         **settings.source.about(),
         "preset": settings.preset,

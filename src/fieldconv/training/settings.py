@@ -104,7 +104,7 @@ class RunSettings:
         )
         base = load(whole["finetune"]) if whole["finetune"] else None
         own = base.config.to_dict() if base else {}
-        own = {key: value for key, value in own.items() if key not in ("head", "outputs")}  # as the data says
+        own = {key: value for key, value in own.items() if key not in ("head", "outputs")}  # set by the data
         begin: Layer = (f"finetune {whole['finetune']}", own)
         if base:
             whole["network_name"], sources["network_name"] = base.name, begin[0]
@@ -121,13 +121,13 @@ class RunSettings:
             return values
 
         source = DataSource.from_dict(settled("source"))
-        chosen, name = whole["preset"], whole["network_name"]
+        preset, name = whole["preset"], whole["network_name"]
         if recipe == "own":
             training = recipe_layers(kind, model)
         else:
-            training = training_layers(kind, chosen, smallest_batch=model.smallest_batch)
+            training = training_layers(kind, preset, smallest_batch=model.smallest_batch)
         creatures = source.vertices if source.data is None else None
-        shape = network_layers(kind, chosen, model.Config, network=name, creatures=creatures)
+        shape = network_layers(kind, preset, model.Config, network=name, creatures=creatures)
         any_number: Layer = ("default, until the data is read", {"outputs": 1})
         return cls(
             **whole,
@@ -241,7 +241,7 @@ def read_settings(path: str | Path) -> Plain:
             raise ValueError(f"{path}: {key} is {shown(content[key])}; give a name")
     machine = content.get("machine")
     if isinstance(machine, dict) and isinstance(machine.get("devices"), int):
-        content["machine"] = {**machine, "devices": str(machine["devices"])}  # as one writes it in YAML
+        content["machine"] = {**machine, "devices": str(machine["devices"])}  # YAML reads it as a number
     for part in PARTS:
         values = content.get(part, {})
         if not isinstance(values, dict):
@@ -257,7 +257,7 @@ def read_settings(path: str | Path) -> Plain:
 
 
 class _PlainYaml(yaml.SafeLoader):
-    """YAML without references, of which a few lines can mean gigabytes."""
+    """YAML without references, which can make gigabytes of a few lines."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -124,7 +124,7 @@ def compare(
             first = next(run for run in planned if run.network_name == name)
             progress.say(f"Preparing the data for {name}, and measuring a step")
             steps = -(-len(_opened(first, "train")) // first.training.batch)
-            costs[name] = _cost(first, out / COSTS / name)
+            costs[name] = measured_cost(first, out / COSTS / name)
             epoch_seconds[name] = costs[name].step * steps
             progress.step()
     if budget is not None:
@@ -148,16 +148,6 @@ def compare(
         failed=failed,
     )
     return Comparison(ranked, differences, page.write(out / PAGE, html), failed)
-
-
-def _cost(settings: RunSettings, place: Path, measure: Callable[[Path, Path], Cost] = measured_cost) -> Cost:
-    """Return what a network costs, measured again if other settings were kept beside the last measurement."""
-    asked, kept = place.with_suffix(".yaml"), place.with_suffix(".json")
-    before = asked.read_bytes() if asked.is_file() else None
-    settings.save(asked)
-    if before not in (None, asked.read_bytes()):
-        kept.unlink(missing_ok=True)
-    return measure(asked, kept)
 
 
 def _run_all(

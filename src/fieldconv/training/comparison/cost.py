@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,9 +28,9 @@ from fieldconv.training.loop import TrainingLoop
 from fieldconv.training.machine import make_fabric, threads_of
 from fieldconv.training.settings import RunSettings, read_settings
 
-STEPS = 4  # that are timed together
+STEPS = 4  # timed together
 ROUNDS = 3  # the fastest counts; others are slowed down by something else
-MESHES = 3  # of which the preparation is timed
+MESHES = 3  # whose preparation is timed
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,29 @@ class Cost:
     memory: int | None
 
 
-def measured_cost(settings: Path, kept: Path) -> Cost:
-    """Return what the network of a ``run.yaml`` costs, measured once and then kept in a JSON file."""
+def measured_cost(
+    settings: RunSettings, place: Path, measure: Callable[[Path, Path], None] | None = None
+) -> Cost:
+    """Return what a network costs; ``place`` with ".yaml" and ".json" keeps the settings and the result.
+
+    It is measured by ``measure``, by default in a process of its own, unless it was with the same settings.
+    """
+    asked, kept = place.with_suffix(".yaml"), place.with_suffix(".json")
+    before = asked.read_bytes() if asked.is_file() else None
+    settings.save(asked)
+    if before not in (None, asked.read_bytes()):
+        kept.unlink(missing_ok=True)
     if not kept.is_file():
-        command = [sys.executable, "-m", "fieldconv.training.comparison.cost", str(settings), str(kept)]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
-            raise ValueError(f"the cost of a step cannot be measured: {last}")
+        (measure or _measure_apart)(asked, kept)
     return Cost(**json.loads(read_text(kept)))
+
+
+def _measure_apart(settings: Path, kept: Path) -> None:
+    command = [sys.executable, "-m", "fieldconv.training.comparison.cost", str(settings), str(kept)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        raise ValueError(f"the cost of a step cannot be measured: {last}")
 
 
 def measure_cost(settings: Path) -> Cost:

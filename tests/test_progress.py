@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from fieldconv._progress import Progress, progress_bar, track
+from fieldconv._progress import Progress, track
 
 
 def clock(*times: float) -> Callable[[], float]:
@@ -51,7 +51,7 @@ def test_an_unknown_end(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_short_calls_say_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(track(range(3), "Reading", total=3)) == [0, 1, 2]
-    assert list(progress_bar("Reading")([1, 2])) == [1, 2]
+    assert list(track([1, 2], "Reading")) == [1, 2]
     assert capsys.readouterr().err == ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from operator import length_hint
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -141,15 +141,3 @@ def track(
         for thing in things:
             yield thing
             progress.step()
-
-
-def progress_bar(what: str) -> Callable[[Sequence[Thing]], Iterable[Thing]]:
-    """Return a function that yields what it is given and shows the progress.
-
-    Examples
-    --------
-    >>> watch = progress_bar("Counting")
-    >>> list(watch([1, 2, 3]))
-    [1, 2, 3]
-    """
-    return lambda things: track(things, what)

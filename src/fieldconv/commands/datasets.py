@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 from fieldconv import datasets
-from fieldconv._progress import progress_bar
+from fieldconv._progress import track
 from fieldconv.commands.results import print_line, print_table
 
 
@@ -43,7 +44,7 @@ def make_command(
         species=species,
         difficulty=difficulty,
         seed=seed,
-        watch=progress_bar("Making creatures"),
+        watch=partial(track, what="Making creatures"),
     )
     return check_command(out, task)
 
@@ -60,7 +61,7 @@ def check_command(folder: Path, /, task: str | None = None) -> int:
         folder: Folder to check.
         task: What it is meant for, if that is not clear from its layout.
     """
-    report = datasets.check_folder(folder, task=task, watch=progress_bar("Reading"))
+    report = datasets.check_folder(folder, task=task, watch=partial(track, what="Reading"))
     print(f"{folder}: {report.layout}, {report.task}")
     if report.groups:
         rows: list[list[str] | None] = [

@@ -15,7 +15,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from fieldconv._progress import progress_bar
+from fieldconv._progress import track
 from fieldconv.datasets.copies import damage_version, damaged_truth, read_damaged, read_reshaped
 from fieldconv.datasets.fingerprint import fingerprint
 from fieldconv.datasets.matches import BALL, Matches, find_matches, near_samples
@@ -204,7 +204,7 @@ class PreparedShapes:
             raise collection.error([NOTHING_KNOWN])
 
     def _watch(self, text: str) -> Watch | None:
-        return progress_bar(text) if self._progress else None
+        return partial(track, what=text) if self._progress else None
 
     def _fits(self, surface: Surface) -> bool:
         """Whether a surface fits into memory; if so, its bytes are taken."""

@@ -22,7 +22,7 @@ from fieldconv.datasets.creatures import (
     make_creature,
     template,
 )
-from fieldconv.datasets.creatures.difficulty import named
+from fieldconv.datasets.creatures.difficulty import difficulty_named
 from fieldconv.datasets.creatures.species import skeleton_of
 from fieldconv.datasets.surface_dataset import Own, SurfaceDataset
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -139,7 +139,7 @@ def creature_collection(
         if count < 2:
             raise ValueError(f"{count} meshes in the {split} split; {task} needs at least 2, for one pair")
         chosen = chosen[: count // 2]  # pairs are of one species
-    level = named(difficulty)
+    level = difficulty_named(difficulty)
     first = (2 * seed + (split == "test")) * SEEDS_PER_SPLIT
     parts = np.unique(np.concatenate([skeleton_of(name).part for name in chosen]))
     items = []

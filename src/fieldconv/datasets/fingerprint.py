@@ -1,4 +1,4 @@
-"""What the result of a reader depends on, so that what is kept of it is used only while it holds."""
+"""What the result of a reader depends on, for the key under which the result is cached."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import is_dataclass
 from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 
 from fieldconv.geometry.mesh.mesh import Mesh
 
 
-def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
-    """Return what a reader's result depends on: its function and arguments, and of files the size and time.
+def fingerprint(reader: Callable[..., object]) -> list[object] | None:
+    """Return what a reader's result depends on: its function and arguments, and the size and time of files.
 
-    None for readers of which that cannot be said: they are not plain functions, or have unusual arguments.
+    None for a reader that is no plain function or has unusual arguments.
     """
-    function, arguments = reader, ()  # type: tuple[Any, tuple[Any, ...]]
+    function: object = reader
+    arguments: tuple[object, ...] = ()
     if isinstance(reader, partial):
         function, arguments = reader.func, (*reader.args, *sorted(reader.keywords.items()))
     if not isinstance(function, FunctionType) or function.__closure__ or "<lambda>" in function.__qualname__:
@@ -32,16 +32,16 @@ def fingerprint(reader: Callable[..., Any]) -> list[Any] | None:
         return None
 
 
-def _describe(value: Any) -> Any:
-    """The value as JSON."""
+def _describe(value: object) -> object:
+    """Return a value that JSON can hold."""
     if callable(value):
         inner = fingerprint(value)
         if inner is None:
-            raise TypeError(f"{value} may give anything")
+            raise TypeError(f"{value} has no fingerprint")
         return inner
     if isinstance(value, Path):
-        found = value.stat() if value.is_file() else None
-        return [str(value.resolve()), found and [found.st_size, found.st_mtime_ns]]
+        about = value.stat() if value.is_file() else None
+        return [str(value.resolve()), about and [about.st_size, about.st_mtime_ns]]
     if isinstance(value, Mesh):
         return hashlib.sha256(value.vertices.tobytes() + value.faces.tobytes()).hexdigest()
     if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""Look through a whole dataset folder: what is in it, and everything that is wrong with it."""
+"""Check a whole dataset folder: what is in it, and everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -27,25 +27,24 @@ class GroupSummary:
 
 @dataclass(frozen=True)
 class FolderReport:
-    """What `check_folder` found.
+    """What is in a folder, and what is wrong with it; `check_folder` makes it.
 
     Attributes
     ----------
-    layout : str
-    task : str
+    layout, task : str
     groups : tuple of GroupSummary
     labels : dict of str to int
-        Vertices that bear each label, where vertices bear labels; unlabelled ones under "(unknown)".
+        Vertices of each label, where vertices have labels; those without under "(unknown)".
     pairs : int
     known : float or None
         Share of vertices with ground truth; None if vertices have none.
     problems : tuple of str
-        One sentence each; empty if the folder is as it should be.
+        One sentence each.
     hint : str
         What to do about them.
     advice : tuple of str
-        Why numbers from this folder should not be trusted, one sentence each: too few meshes to learn from or
-        to test on, classes without examples. Own folders only.
+        Why numbers from this folder should not be trusted, one sentence each: too few meshes to train or to
+        test on, classes without examples. Own folders only.
     """
 
     layout: str

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from fieldconv._arrays import Ints
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.batches import batch
 from fieldconv.surface.fields import Fields
 from fieldconv.surface.surface import Surface
+from fieldconv.tasks.base.examples import Example
 
 BALL = 0.05  # geodesic radius within which a match counts as right, at unit area
-_PAIRS = ("match", "ball", "scene_ball")
+_INDEX_PAIRS = ("match", "ball", "scene_ball")
 
 
 class Matches(Fields):
@@ -31,8 +32,8 @@ class Matches(Fields):
     ball : (2, K) int64
         All samples of the model within a geodesic ball of 0.05 around there: what counts as right.
     scene_ball : (2, K) int64
-        The same with the ball drawn on the scene, as the paper says it: the nearest samples of the model to
-        where all scene vertices within 0.05 of a sample truly are.
+        The same with the ball on the scene, as in the paper: the samples of the model nearest to where all
+        scene vertices within 0.05 of a sample truly are.
     truth : (n_scene,) int64
         The model's vertex at each sample of the scene, −1 where unknown; not shifted in batches.
     samples : (1, 2) int64
@@ -54,8 +55,8 @@ class SurfacePair(NamedTuple):
     matches: Matches
 
 
-def collate(examples: Sequence[Any]) -> Any:
-    """Return surfaces as a batch, pairs as a pair of batches: the ``collate_fn`` of torch's loader.
+def collate(examples: Sequence[Example]) -> Example:
+    """Return surfaces as a batch, pairs as a pair of batches; the ``collate_fn`` for torch's loader.
 
     Examples
     --------
@@ -68,11 +69,11 @@ def collate(examples: Sequence[Any]) -> Any:
     if not isinstance(examples[0], SurfacePair):
         return batch(examples)
     scenes, models, matches = zip(*examples, strict=True)
-    return SurfacePair(batch(scenes), batch(models), _joined(matches))
+    return SurfacePair(batch(scenes), batch(models), _join(matches))
 
 
-def _joined(several: Sequence[Matches]) -> Matches:
-    """Matches of several pairs, numbered as the samples of batches are."""
+def _join(several: Sequence[Matches]) -> Matches:
+    """Return the matches of several pairs, in the numbers that samples have in batches."""
     if len(several) == 1:
         return several[0]
     samples = torch.cat([one.samples for one in several])
@@ -80,7 +81,7 @@ def _joined(several: Sequence[Matches]) -> Matches:
     joined = Matches()
     for name in several[0]:
         values = [one[name] for one in several]
-        if name in _PAIRS:
+        if name in _INDEX_PAIRS:
             joined[name] = torch.cat([v + begin[:, None] for v, begin in zip(values, first, strict=True)], 1)
         else:
             joined[name] = torch.cat(values)
@@ -97,7 +98,7 @@ def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
 
 
 def find_matches(
-    scene: Surface, model: Surface, near: csr_array, truth: NDArray[np.int64], near_scene: csr_array
+    scene: Surface, model: Surface, near: csr_array, truth: Ints, near_scene: csr_array
 ) -> Matches:
     """Return which samples correspond, given the model's vertex at each vertex of the scene (−1: none).
 
@@ -117,11 +118,9 @@ def find_matches(
     )
 
 
-def _about_scene(
-    scene: Surface, model: Surface, near_scene: csr_array, truth: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """(2, K) samples of the scene whose match is known, and of the model nearest to all that is around."""
+def _about_scene(scene: Surface, model: Surface, near_scene: csr_array, truth: Ints) -> Ints:
+    """Return (2, K) samples of the scene with a known match, and of the model nearest to its surroundings."""
     vertex, sample = near_scene.nonzero()
-    asked = (truth[scene.sample.numpy()] >= 0)[sample] & (truth[vertex] >= 0)
-    right = model.vertex_sample[:, 0].numpy()[truth[vertex[asked]]]
-    return np.ascontiguousarray(np.unique(np.stack([sample[asked], right]), axis=1), np.int64)
+    known = (truth[scene.sample.numpy()] >= 0)[sample] & (truth[vertex] >= 0)
+    right = model.vertex_sample[:, 0].numpy()[truth[vertex[known]]]
+    return np.ascontiguousarray(np.unique(np.stack([sample[known], right]), axis=1), np.int64)

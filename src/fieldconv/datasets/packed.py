@@ -1,14 +1,14 @@
-"""Datasets in few large files, read when their turn comes: what `fieldconv pack` writes.
+"""Datasets in few large files, read when they are needed: what `fieldconv pack` writes.
 
 A packed folder holds
 
-- ``packed.json``: what is in it: the task, its classes, how meshes were prepared, the sets;
+- ``packed.json``: the task, its classes, the settings of surfaces, the names of the sets;
 - ``SET.json``: where each surface, mesh and ground truth of a set is;
-- ``SET-0000.surfaces`` …: entries as in the cache, one after the other: each has a digest and bears its name;
+- ``SET-0000.surfaces`` …: entries as in the cache, one after the other, each with a digest and its name;
 - ``template.ply``, if targets are vertices of a template.
 
-The sets are ``train`` and ``test``, and copies of ``train`` to learn from as well, such as
-``train-reshaped-1-1``. Nothing in them is code.
+The sets are ``train``, ``test``, and copies of ``train``, such as ``train-reshaped-1-1``. Nothing in them is
+code.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from fieldconv.surface.surface import Surface, ToSurface, settings_of
 
 INDEX, TEMPLATE, SUFFIX = "packed.json", "template.ply", ".surfaces"
 FORMAT = 1
-Rows = list[list[Any]]
-SIZE = 10**9  # bytes of a file, or little more
+SIZE = 10**9  # bytes of a file, which its last entry may exceed
+_Rows = list[list[Any]]
 _DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 
 class Place(NamedTuple):
-    """Where an entry is, and the name that it must bear."""
+    """Where an entry is, and the name that it must have."""
 
     path: Path
     begin: int
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Packed:
-    """What ``packed.json`` says."""
+    """The content of ``packed.json``."""
 
     folder: Path
     task: str
@@ -89,7 +89,7 @@ def read_index(folder: str | Path) -> Packed:
             {str(name): str(rows) for name, rows in content.get("row_numbers", {}).items()},
         )
     except _DAMAGE as error:
-        raise _damaged(folder / INDEX, error) from None
+        raise _unreadable(folder / INDEX, error) from None
 
 
 def _read_set(packed: Packed, part: str) -> tuple[dict[str, Place], list[Item], list[Pair]]:
@@ -97,7 +97,7 @@ def _read_set(packed: Packed, part: str) -> tuple[dict[str, Place], list[Item], 
     path = packed.folder / f"{part}.json"
     try:
         content = json.loads(read_text(path))
-        # Whatever an index says, nothing beside it is read.
+        # An index cannot name files of other folders.
         paths = [packed.folder / Path(str(file)).name for file in content["files"]]
 
         def place(entry: str, number: int, begin: int, size: int) -> Place:
@@ -115,10 +115,10 @@ def _read_set(packed: Packed, part: str) -> tuple[dict[str, Place], list[Item], 
             pairs.append(Pair(int(scene), int(model), truth, str(group)))
         return places, items, pairs
     except _DAMAGE as error:
-        raise _damaged(path, error) from None
+        raise _unreadable(path, error) from None
 
 
-def _damaged(path: Path, error: Exception) -> DatasetError:
+def _unreadable(path: Path, error: Exception) -> DatasetError:
     reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
     return DatasetError(str(path), [f"it cannot be read ({reason}); copy it anew, or pack again"])
 
@@ -139,15 +139,8 @@ def read_place(place: Place) -> dict[str, Tensor]:
     return tensors
 
 
-def sample_tensors(sample: Sample) -> dict[str, Tensor]:
-    """Return a mesh and its target as tensors; raise ValueError if the target is nothing of that kind.
-
-    Examples
-    --------
-    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]], "square")
-    >>> sorted(sample_tensors(Sample(square, np.array([0, 0, 1, 1]))))
-    ['faces', 'name', 'target.0', 'vertices']
-    """
+def _sample_tensors(sample: Sample) -> dict[str, Tensor]:
+    """Return a mesh and its target as tensors; raise ValueError if the target cannot be one or several."""
     mesh, target = sample
     tensors = {
         "vertices": torch.from_numpy(mesh.vertices),
@@ -167,7 +160,7 @@ def sample_tensors(sample: Sample) -> dict[str, Tensor]:
 
 
 def packed_sample(path: Path, begin: int, size: int, name: str) -> Sample:
-    """Return the mesh and target that were packed there."""
+    """Return a packed mesh and its target."""
     tensors = read_place(Place(path, begin, size, name))
     mesh = Mesh(
         tensors["vertices"].numpy(),
@@ -182,39 +175,30 @@ def packed_sample(path: Path, begin: int, size: int, name: str) -> Sample:
 
 
 def packed_truth(path: Path, begin: int, size: int, name: str, scene: Sample, model: Sample) -> Ints:
-    """Return the ground truth of a pair that was packed there."""
+    """Return the packed ground truth of a pair."""
     return np.asarray(read_place(Place(path, begin, size, name))["truth"].numpy(), np.int64)
 
 
 class PackedSurfaces:
-    """The surfaces of some sets of a packed folder; read when they are asked for.
-
-    Parameters
-    ----------
-    packed : Packed
-    places : mapping of str to Place
-        Where the surface of each shape is.
-    copied : str
-        The set of which copies may be there as well.
-    """
+    """The surfaces of some sets of a packed folder, by name; ``copied`` is the set that may have copies."""
 
     def __init__(self, packed: Packed, places: Mapping[str, Place], copied: str = "") -> None:
         self.packed, self.places, self.copied = packed, places, copied
 
     @property
     def settings(self) -> SurfaceSettings:
-        """How all of them were prepared."""
+        """Return the settings that all of them were prepared with."""
         return self.packed.settings
 
     def find(self, name: str, settings: SurfaceSettings) -> Surface | None:
-        """Return the surface of a shape if it is as these settings would make it."""
-        place, before = self.places.get(name), self.settings
-        alike = replace(settings, samples=before.samples, min_vertices=before.min_vertices)
-        if place is None or alike != before:
+        """Return the surface of a shape; None if these settings would give another one."""
+        place, packed = self.places.get(name), self.settings
+        alike = replace(settings, samples=packed.samples, min_vertices=packed.min_vertices)
+        if place is None or alike != packed:
             return None
         surface = Surface(self.packed.row_numbers, **read_place(place))
         count = surface.num_vertices
-        return surface if settings.in_effect(count) == before.in_effect(count) else None
+        return surface if settings.in_effect(count) == packed.in_effect(count) else None
 
     def copies(self, kind: Kind, seed: int, strength: float) -> PackedSurfaces | None:
         """Return the surfaces of reshaped or damaged copies; None if there are none."""
@@ -225,17 +209,16 @@ class PackedSurfaces:
 
 
 class PackedDataset(SurfaceDataset):
-    """A dataset that `fieldconv pack` wrote. Surfaces are read when they are asked for.
+    """A dataset that `fieldconv pack` wrote. Surfaces are read when they are needed.
 
-    What was read stays in memory up to ``memory`` bytes, counting what kernels remember about edges; the
-    rest is read again each time. If meshes are to be prepared in another way than they were packed, that is
-    done as for any other folder.
+    They stay in memory up to ``memory`` bytes, counting what kernels store about edges; the others are read
+    again each time. Other settings than those of the packed surfaces prepare the meshes as for any folder.
 
     Parameters
     ----------
     root : path
     task : str, optional
-        An error if it was packed for another.
+        Raises an error if it was packed for another.
     split : {"train", "test", "all"}
     **options
         As for `SurfaceDataset`.
@@ -262,11 +245,11 @@ class PackedDataset(SurfaceDataset):
         items: list[Item] = []
         pairs: list[Pair] = []
         for part in sets:
-            here, more, listed = _read_set(packed, part)
+            part_places, part_items, part_pairs = _read_set(packed, part)
             first = len(items)
-            places |= here
-            items += more
-            pairs += [replace(pair, scene=first + pair.scene, model=first + pair.model) for pair in listed]
+            places |= part_places
+            items += part_items
+            pairs += [replace(p, scene=first + p.scene, model=first + p.model) for p in part_pairs]
         if len(places) != len(items):
             raise DatasetError(name, ["several of its meshes have one name; pack it again"])
         template = Path(root) / TEMPLATE
@@ -283,14 +266,14 @@ class PackedDataset(SurfaceDataset):
 
 
 class Packer:
-    """Packs datasets into a folder; it becomes a packed one when `finish` is called.
+    """Packs datasets into a folder, which is a packed dataset once `finish` is called.
 
     Parameters
     ----------
     folder : path
         Must not hold a packed dataset already.
     size : int
-        Bytes that a file may have; one surface more may be in it.
+        Bytes after which a new file begins.
 
     Examples
     --------
@@ -316,7 +299,7 @@ class Packer:
         self._about: Mapping[str, object] = {}
 
     def add(self, part: str, data: SurfaceDataset) -> None:
-        """Write the part "train" or "test"; a surface at a time is in memory, besides what the data holds."""
+        """Write the part "train" or "test", a surface at a time."""
         self._describe(data)
         used = data.shapes()
         place_of = {number: place for place, number in enumerate(used)}
@@ -325,7 +308,7 @@ class Packer:
             for number in track(used, f"Packing {part}", total=len(used)):
                 item = data.item(number)
                 surface = files.add(f"{part}/{item.name}/surface", _surface_tensors(data, number))
-                mesh = files.add(f"{part}/{item.name}/mesh", sample_tensors(item.read()))
+                mesh = files.add(f"{part}/{item.name}/mesh", _sample_tensors(item.read()))
                 items.append([item.name, item.group, surface, mesh])
             pairs = []
             for number, pair in enumerate(data.pairs()):
@@ -335,7 +318,7 @@ class Packer:
         self._finish_set(part, files, items, pairs)
 
     def add_copies(self, data: SurfaceDataset, kind: str, seed: int, strength: float) -> None:
-        """Write copies of the part "train", reshaped or damaged, for `SurfaceDataset.reshaped` to find."""
+        """Write reshaped or damaged copies of the part "train", which training then need not make."""
         if data.pairs():
             raise ValueError("copies of pairs cannot be packed; they are made when they are needed")
         part = f"train-{copy_name(kind, seed, strength)}"
@@ -349,7 +332,7 @@ class Packer:
         self._finish_set(part, files, items, [])
 
     def finish(self) -> None:
-        """Write what the folder holds: from now on it is a packed dataset."""
+        """Write the index, which makes the folder a packed dataset."""
         content = {"library": "fieldconv", "format": FORMAT, **self._about, "sets": self._sets}
         write_text(self.folder / INDEX, json.dumps(content, indent=1))
 
@@ -370,7 +353,7 @@ class Packer:
         if data.template is not None:
             data.template.save(self.folder / TEMPLATE)
 
-    def _finish_set(self, part: str, files: _Files, items: Rows, pairs: Rows) -> None:
+    def _finish_set(self, part: str, files: _Files, items: _Rows, pairs: _Rows) -> None:
         content = {"files": files.names, "items": items, "pairs": pairs}
         write_text(self.folder / f"{part}.json", json.dumps(content, separators=(",", ":")))
         self._sets.append(part)
@@ -380,9 +363,8 @@ class Packer:
 
 
 def _surface_tensors(data: SurfaceDataset, number: int) -> dict[str, Tensor]:
-    """Return the tensors of a shape's surface, with its target."""
-    kept = data.surface(number).to_dict()
-    return {name: value for name, value in kept.items() if isinstance(value, Tensor)}
+    surface = data.surface(number).to_dict()
+    return {name: value for name, value in surface.items() if isinstance(value, Tensor)}
 
 
 class _Files:
@@ -404,7 +386,7 @@ class _Files:
     def add(self, name: str, tensors: dict[str, Tensor]) -> tuple[int, int, int]:
         """Write an entry; return the number of its file, where it begins there, and its size."""
         if self._file is None or self._file.tell() >= self.size:
-            self._open.close()  # whole, and in its place
+            self._open.close()  # moves the last file into place
             self.names.append(f"{self.part}-{len(self.names):04d}{SUFFIX}")
             path = self._open.enter_context(atomic_path(self.folder / self.names[-1]))
             self._file = self._open.enter_context(open(path, "wb"))  # noqa: SIM115
@@ -416,12 +398,6 @@ class _Files:
 
 
 def copy_name(kind: str, seed: int, strength: float) -> str:
-    """Return what a set of copies of ``train`` is called, after "train-".
-
-    Examples
-    --------
-    >>> copy_name("reshaped", 1, 0.3)
-    'reshaped-1-0.3'
-    """
+    """Return the name of a set of copies of ``train``, such as reshaped-1-0.3, without "train-"."""
     version = f"-{damage_version()}" if kind == "damaged" else ""
     return f"{kind}-{seed}-{strength:g}{version}"

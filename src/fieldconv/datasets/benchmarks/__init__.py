@@ -6,21 +6,11 @@ Packages of others add theirs with entry points of the group ``fieldconv.dataset
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fieldconv._registry import Registry
+from fieldconv.datasets.benchmarks.benchmark import Benchmark
 
-if TYPE_CHECKING:
-    from fieldconv.datasets.benchmarks.benchmark import Benchmark
-
-
-def _base() -> type[Benchmark]:
-    from fieldconv.datasets.benchmarks.benchmark import Benchmark
-
-    return Benchmark
-
-
-BENCHMARKS: Registry[Benchmark] = Registry("benchmark", __name__, _base, helpers=("benchmark",))
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", __name__, lambda: Benchmark, helpers=("benchmark",))
 
 
 def benchmark_in(root: str | Path) -> type[Benchmark] | None:

@@ -1,8 +1,8 @@
 """Articulated creatures made from code alone: meshes with class, parts and correspondence known.
 
-A skeleton with radii defines a smooth solid at rest. Every sample meshes that solid anew, then changes its
-proportions and pose by skinning. A vertex's rest position is its canonical coordinate: part labels and
-correspondences between any two samples of a species follow from it.
+A skeleton with radii defines a smooth solid at rest. Each sample has its own mesh of that solid, whose
+proportions and pose then change by skinning. A vertex's rest position is its canonical coordinate: part
+labels and correspondences between any two samples of a species follow from it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from fieldconv._arrays import Floats, Ints
 from fieldconv.datasets.creatures.difficulty import (
     DIFFICULTIES,
     Difficulty,
-    missing_limbs,
-    named,
-    place,
-    spoil,
+    damage_creature,
+    difficulty_named,
+    draw_missing_limbs,
+    place_randomly,
 )
 from fieldconv.datasets.creatures.even_triangles import triangulate
 from fieldconv.datasets.creatures.pose import (
@@ -28,7 +28,7 @@ from fieldconv.datasets.creatures.pose import (
     closest_approach,
     find_turns,
     grow,
-    owners,
+    nearest_bones,
     skin_weights,
 )
 from fieldconv.datasets.creatures.skeleton import PARTS, Skeleton
@@ -101,10 +101,10 @@ def make_creature(
     name = species if isinstance(species, str) else SPECIES[species]
     whole = skeleton_of(name)
     check_vertices(vertices)
-    level = named(difficulty)
+    level = difficulty_named(difficulty)
     number = SPECIES.index(name)
     meshing, posing, damage = (np.random.default_rng((seed, number, stream)) for stream in range(3))
-    skeleton = whole.without(missing_limbs(whole, damage, level.missing)) if level.missing else whole
+    skeleton = whole.without(draw_missing_limbs(whole, damage, level.missing))
     rest, faces = triangulate(make_solid(skeleton), vertices, meshing, uneven=level.uneven)
     points, contact = _pose(skeleton, rest, faces, posing, level, pose * level.pose)
     faces = flip_slivers(points, faces)
@@ -112,9 +112,9 @@ def make_creature(
         points, keep, faces = build_bridge(points, faces, *contact[1:])
         points, rest = points[keep], rest[keep]
         faces = flip_slivers(points, faces)
-    mesh, rest = spoil(Mesh(points, faces), rest, damage, level)
-    mesh = Mesh(place(mesh.vertices, damage, level), mesh.faces, name=f"{name}-{seed}")
-    labels = skeleton.part[owners(skeleton, rest)]
+    mesh, rest = damage_creature(Mesh(points, faces), rest, damage, level)
+    mesh = Mesh(place_randomly(mesh.vertices, damage, level), mesh.faces, name=f"{name}-{seed}")
+    labels = skeleton.part[nearest_bones(skeleton, rest)]
     return CreatureSample(mesh, number, labels, rest)
 
 
@@ -126,7 +126,7 @@ def _pose(
     level: Difficulty,
     strength: float,
 ) -> tuple[Floats, tuple[float, int, int]]:
-    """Posed points and, if limbs are to be fused, the distance and the vertices of the contact."""
+    """Return posed points and, if limbs are to be fused, the distance and the vertices of the contact."""
     contact = (np.inf, 0, 0)
     if not level.build and not strength:
         return rest, closest_approach(rest, faces, rest) if level.fused else contact
@@ -172,19 +172,19 @@ def correspondence(sample: CreatureSample, template: CreatureSample) -> Ints:
         one, two = SPECIES[sample.species], SPECIES[template.species]
         raise ValueError(f"A {one} and a {two} have no correspondence: use a template of the same species.")
     skeleton = skeleton_of(SPECIES[sample.species])
-    joined = np.eye(len(skeleton), dtype=bool)
-    joined[np.arange(1, len(skeleton)), skeleton.parent[1:]] = True
-    joined = (joined | joined.T).astype(int)
-    joined = joined @ joined > 0  # neighbours, and bones on the same parent
+    near = np.eye(len(skeleton), dtype=bool)
+    near[np.arange(1, len(skeleton)), skeleton.parent[1:]] = True
+    near = (near | near.T).astype(int)
+    near = near @ near > 0  # neighbours, and bones on the same parent
     solid = make_solid(skeleton)
 
     def describe(rest: Floats) -> tuple[Ints, Floats]:
-        return owners(skeleton, rest), project_all(solid, rest.copy(), 0, np.full(len(rest), 1e-3))
+        return nearest_bones(skeleton, rest), project_all(solid, rest.copy(), 0, np.full(len(rest), 1e-3))
 
     bone, normal = describe(sample.rest)
     other_bone, other_normal = describe(template.rest)
     distance, candidate = cKDTree(template.rest).query(sample.rest, k=min(24, len(template.rest)))
-    agrees = joined[bone[:, None], other_bone[candidate]]
+    agrees = near[bone[:, None], other_bone[candidate]]
     agrees &= (normal[:, None] * other_normal[candidate]).sum(-1) > 0
     best = np.where(agrees, distance, distance + 1e3).argmin(axis=1)
     return np.asarray(np.take_along_axis(candidate, best[:, None], 1)[:, 0], np.int64)

@@ -15,7 +15,7 @@ from fieldconv.geometry.mesh.mesh import Mesh
 
 @dataclass(frozen=True, kw_only=True)
 class Difficulty:
-    """What is done to a creature beyond its own triangulation.
+    """How a creature differs from a plain one in its usual pose.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ DIFFICULTIES: dict[str, Difficulty] = {
 }
 
 
-def named(difficulty: str | Difficulty) -> Difficulty:
-    """Return the level of that name; a Difficulty is returned as it is."""
+def difficulty_named(difficulty: str | Difficulty) -> Difficulty:
+    """Return the difficulty of that name; a `Difficulty` is returned as it is."""
     if isinstance(difficulty, Difficulty):
         return difficulty
     if difficulty not in DIFFICULTIES:
@@ -68,8 +68,8 @@ def named(difficulty: str | Difficulty) -> Difficulty:
     return DIFFICULTIES[difficulty]
 
 
-def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> Bools:
-    """Return limbs to leave out: subtrees that can move and are not most of the body."""
+def draw_missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> Bools:
+    """Return a mask of limbs to leave out: small subtrees of the skeleton that can move."""
     size = skeleton.length * skeleton.radii.mean(axis=1)
     removed = np.zeros(len(skeleton), bool)
     for _ in range(number):
@@ -85,8 +85,10 @@ def missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> 
     return removed
 
 
-def spoil(mesh: Mesh, rest: Floats, rng: np.random.Generator, difficulty: Difficulty) -> tuple[Mesh, Floats]:
-    """Return a damaged copy of a posed mesh, and the rest positions of the vertices that are left."""
+def damage_creature(
+    mesh: Mesh, rest: Floats, rng: np.random.Generator, difficulty: Difficulty
+) -> tuple[Mesh, Floats]:
+    """Return a posed mesh with holes, a cut and noise, and the rest positions of its vertices."""
     if difficulty.holes:
         done = damage.add_holes(mesh, rng, difficulty.holes, pieces=1.0)
         mesh, rest = done.mesh, rest[done.nearest]
@@ -98,8 +100,8 @@ def spoil(mesh: Mesh, rest: Floats, rng: np.random.Generator, difficulty: Diffic
     return mesh, rest
 
 
-def place(points: Floats, rng: np.random.Generator, difficulty: Difficulty) -> Floats:
-    """Return the points, rotated and scaled as a whole."""
+def place_randomly(points: Floats, rng: np.random.Generator, difficulty: Difficulty) -> Floats:
+    """Return the points rotated and scaled as a whole."""
     if difficulty.rotate:
         points = points @ random_turn(rng).T
     factor = np.exp(rng.uniform(-1, 1) * np.log(difficulty.scale))

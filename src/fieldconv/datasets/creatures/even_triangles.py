@@ -29,17 +29,17 @@ from fieldconv.geometry.mesh.halfedge import (
 )
 from fieldconv.geometry.mesh.triangles import least_angle, vertex_areas
 
-GOOD_ANGLE = 20.0  # degrees; a mesh whose triangles all exceed it is kept at once
+GOOD_ANGLE = 20.0  # degrees; a mesh without smaller angles is not tried again
 BLUR = 0.2  # normals are means over this share of the edge length, so that creases hardly affect them
 
 
 @kernel
-def split_edges(net: Net, solid: Solid, halves: Ints, longest: float, most: int) -> int:
-    """Split edges above ``longest``, in the given order, at most ``most``; return their number."""
+def split_edges(net: Net, solid: Solid, halves: Ints, longest: float, max_count: int) -> int:
+    """Split edges above ``longest`` in the order given, at most ``max_count``; return their number."""
     done = 0
     distance = np.empty(len(solid.parent))
     for h in halves:
-        if done == most or net.used[0] == len(net.point):
+        if done == max_count or net.used[0] == len(net.point):
             break
         a, b = net.start[h], net.start[net.twin[h]]
         if a < 0 or edge_ratio(net, a, b) < longest:
@@ -75,8 +75,8 @@ def relax(net: Net, solid: Solid, passes: int) -> None:
 
 
 @kernel
-def mend(net: Net, solid: Solid, goal: float, passes: int) -> int:
-    """Move each vertex of a triangle worse than ``goal`` to where its worst triangle is best."""
+def improve_worst(net: Net, solid: Solid, goal: float, passes: int) -> int:
+    """Move vertices of triangles worse than ``goal`` so that the worst improve; return how many remain."""
     distance = np.empty(len(solid.parent))
     old, best = np.empty(3), np.empty(3)
     bad = 0
@@ -140,12 +140,12 @@ def longest_edge(solid: Solid, points: Floats) -> Floats:
 
 
 def _sizes(length: float, longest: Floats, uneven: Floats) -> Floats:
-    """Wanted edge lengths; thin parts get short ones, however uneven the mesh is."""
+    """Return edge lengths to aim at; those of thin parts are short, however uneven the mesh is."""
     return np.asarray(np.minimum(length * uneven, longest * np.minimum(uneven, 1.2)))
 
 
 def _edge_lengths(area: Floats, longest: Floats, uneven: Floats, vertices: int) -> tuple[float, float]:
-    """The (length, factor) for which `_sizes` takes that many vertices."""
+    """Return the (length, factor) for which `_sizes` needs that many vertices."""
 
     def count(length: float) -> float:
         return float((area / (0.866 * _sizes(length, longest, uneven) ** 2)).sum())
@@ -168,7 +168,7 @@ def _is_closed(faces: Ints) -> bool:
 
 
 def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
-    """A lattice surface without handles and with enough vertices to choose from."""
+    """Return a lattice surface without handles and with more vertices than needed."""
     thinnest = (solid.radii[:, :2] + solid.radii[:, 2:]) / 2 * (1 + solid.swell[:, None])
     cell = rng.uniform(1.3, 1.6) * float(thinnest.min())
     for _ in range(20):
@@ -178,7 +178,7 @@ def _genus_zero(solid: Solid, vertices: int, rng: np.random.Generator) -> tuple[
             cell = needed * rng.uniform(0.9, 1.0)
         elif len(points) - len(faces) // 2 == 2 and _is_closed(faces):
             return points, faces
-        else:  # a narrow gap was bridged, or a thin part torn: try another lattice
+        else:  # the lattice bridges a narrow gap or tears a thin part
             cell *= 0.95
     raise RuntimeError("The solid is not a topological ball: its bones touch where they should not.")
 
@@ -188,19 +188,19 @@ def triangulate(
 ) -> tuple[Floats, Ints]:
     """Return a mesh of the solid's surface with the given number of vertices: closed, manifold, genus 0.
 
-    The lattice is turned, shifted and sized at random, so every call gives another triangulation. If it
-    has a sliver or the wrong number of vertices, another lattice is tried.
+    The lattice is turned, shifted and sized at random, so every call gives another triangulation. Up to four
+    lattices are tried, until the mesh has no sliver and the right number of vertices.
     """
-    best, found = -np.inf, None
+    best_score, best = -np.inf, None
     for _ in range(4):
         points, faces = _triangulate(solid, vertices, rng, uneven)
         score = least_angle(points, faces) - 100 * abs(len(points) - vertices)
-        if score > best:
-            best, found = score, (points, faces)
+        if score > best_score:
+            best_score, best = score, (points, faces)
         if score > GOOD_ANGLE:
             break
-    assert found is not None
-    return found
+    assert best is not None
+    return best
 
 
 def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Floats, Ints]:
@@ -255,9 +255,9 @@ def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: 
             split_edges(net, solid, sorted_edges()[::-1], 0.0, -surplus)
         flip_edges(net, 3, -np.inf, 1.0)
         relax(net, solid, 2)
-        mend(net, solid, 0.5, 2)
+        improve_worst(net, solid, 0.5, 2)
         flip_edges(net, 2, -np.inf, 1.0)
-        if count() == vertices and (mend(net, solid, 0.5, 2) == 0 or attempt >= 5):
+        if count() == vertices and (improve_worst(net, solid, 0.5, 2) == 0 or attempt >= 5):
             break
         if attempt < 9 and count() <= vertices:
             collapse_slivers(net, 0.36)

@@ -1,4 +1,4 @@
-"""Poses and proportions: smooth skinning weights at rest, then bones that grow and turn; where limbs meet."""
+"""Poses and proportions: skinning weights at rest, bones that grow and turn, and where limbs come close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fieldconv.geometry.mesh.triangles import vertex_areas
 
 Quaternion = Floats
 
-MAX_EXAMINED = 1500  # vertices of a mesh that are compared to find where limbs are close
+MAX_EXAMINED = 1500  # vertices of a mesh that are compared to find where limbs come close
 
 
 def skin_weights(skeleton: Skeleton, rest: Floats, faces: Ints) -> Floats:
@@ -69,8 +69,8 @@ def _spread(values: Floats, points: Floats, faces: Ints, time: float) -> Floats:
     return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
-def owners(skeleton: Skeleton, rest: Floats) -> Ints:
-    """Return the bone whose surface each point is on."""
+def nearest_bones(skeleton: Skeleton, rest: Floats) -> Ints:
+    """Return the bone whose surface is nearest to each point."""
     return np.asarray(bone_distances(make_solid(skeleton), rest).argmin(axis=1), np.int64)
 
 
@@ -89,7 +89,7 @@ def grow(
         if parent >= 0:
             joints[b] = joints[parent] + maps[parent] @ (skeleton.head[b] - skeleton.head[parent])
         if parent >= 0 and not bone.turns:
-            maps[b] = maps[parent]  # no more than a bulge on its parent
+            maps[b] = maps[parent]  # a bulge on its parent
         else:
             length, girth = np.exp(0.07 * strength * (drawn[bone.group] + whole))
             along = np.outer(skeleton.along[b], skeleton.along[b])
@@ -135,7 +135,7 @@ def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) ->
 
 
 def _chain(skeleton: Skeleton, joints: Floats, turns: Floats) -> tuple[Floats, Floats]:
-    """World rotation of each bone and where its joint goes."""
+    """Return the world rotation of each bone and the place of its joint."""
     rotation, place = turns.copy(), joints.copy()
     for b in range(1, len(skeleton)):
         parent = skeleton.parent[b]
@@ -145,7 +145,7 @@ def _chain(skeleton: Skeleton, joints: Floats, turns: Floats) -> tuple[Floats, F
 
 
 def _depth(skeleton: Skeleton, rotation: Floats, place: Floats) -> Floats:
-    """Depth by which two bones that share no joint intersect, for each pair; 0 where they are apart."""
+    """Return the depth by which each two bones intersect, 0 where they are apart."""
     s = np.linspace(0, 1, 5)
     axis = _rotate(rotation, skeleton.along * skeleton.length[:, None])
     points = place[:, None] + s[:, None] * axis[:, None]
@@ -190,13 +190,13 @@ def blend_motions(points: Floats, weights: Floats, rotation: Quaternion, shift: 
 
 
 def closest_approach(points: Floats, faces: Ints, rest: Floats) -> tuple[float, int, int]:
-    """Return the two nearest vertices that face each other and are far apart at rest, and their distance.
+    """Return the least distance of two vertices that face each other and are far apart at rest, and the two.
 
-    At most `MAX_EXAMINED` vertices are examined. The distance is infinite if there is no such pair.
+    The distance is infinite if there are none. At most `MAX_EXAMINED` vertices are compared.
     """
-    some = np.linspace(0, len(points) - 1, min(MAX_EXAMINED, len(points))).astype(int)
+    examined = np.linspace(0, len(points) - 1, min(MAX_EXAMINED, len(points))).astype(int)
     scale = np.sqrt(vertex_areas(points, faces).sum())
-    a, b, gap = facing_pairs(points, faces, some, 0.6 * scale)
+    a, b, gap = facing_pairs(points, faces, examined, 0.6 * scale)
     edge = np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1).mean()
     far = np.linalg.norm(rest[a] - rest[b], axis=1) > max(0.25 * scale, 7 * edge)  # discs must not meet
     if not far.any():

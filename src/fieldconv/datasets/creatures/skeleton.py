@@ -33,7 +33,7 @@ class Bone:
     swell : relative thickening half-way, as of a muscle.
     blend : width of the smooth transition to the parent.
     turns : (axis, least, most) of each rotation the joint allows, in degrees.
-    follows : whether the joint bends in much the same way as the one before it, as along a tail.
+    follows : whether the joint bends much like the one before it, as along a tail.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Skeleton:
         return inside
 
     def without(self, removed: Bools) -> Skeleton:
-        """Return the skeleton that lacks the ``removed`` bones (whole subtrees)."""
+        """Return the skeleton without the ``removed`` bones, which are whole subtrees."""
         kept = np.flatnonzero(~removed)
         number = np.full(len(self) + 1, -1)
         number[kept] = np.arange(len(kept))

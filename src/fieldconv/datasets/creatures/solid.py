@@ -17,7 +17,7 @@ from fieldconv.datasets.creatures.skeleton import Skeleton
 from fieldconv.geometry.damage.lattice import cut_cells, lattice_mesh
 from fieldconv.geometry.mesh.topology import components, renumbered
 
-BLOCK = 4  # lattice cells along the side of a block that is looked at, or skipped, as a whole
+BLOCK = 4  # lattice cells along the side of a block; blocks away from the surface are skipped
 
 
 class Solid(NamedTuple):
@@ -92,17 +92,17 @@ def field(solid: Solid, x: float, y: float, z: float, distance: Floats) -> float
     for b in range(bones):
         if distance[b] < nearest:  # bones farther away than this have no influence here
             distance[b] = bone_distance(solid, b, x, y, z)
-        melted = distance[b]
+        blended = distance[b]
         parent = solid.parent[b]
         if parent >= 0:
             k = solid.blend[b]
             other = distance[parent]
-            gap = abs(melted - other)
-            melted = min(melted, other)
+            gap = abs(blended - other)
+            blended = min(blended, other)
             if gap < k:
                 h = (k - gap) / k
-                melted -= h * h * h * k / 6.0
-        value = min(value, melted)
+                blended -= h * h * h * k / 6.0
+        value = min(value, blended)
     return value
 
 
@@ -169,7 +169,7 @@ def _lattice_point(
 
 @kernel
 def _blocks_near_surface(solid: Solid, origin: Floats, turn: Floats, cell: float, blocks: Ints) -> Ints:
-    """Blocks the surface may cross: those whose middle is not much farther than half a diagonal."""
+    """Return the blocks that the surface may cross, by the distance of their middle."""
     side = BLOCK * cell
     reach = 1.5 * side * np.sqrt(3.0) / 2.0
     distance = np.empty(len(solid.parent))
@@ -194,7 +194,7 @@ def _tetrahedra_surface(
     blocks: Ints,
     active: Ints,
 ) -> tuple[Ints, Floats]:
-    """Surface triangles on the lattice, as `cut_cells` gives them."""
+    """Return the surface triangles on the lattice, as `cut_cells` does."""
     n = BLOCK + 1
     ny, nz = blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1
     value = np.empty((2, n, n, n))
@@ -216,10 +216,7 @@ def _tetrahedra_surface(
 
 
 def lattice_surface(solid: Solid, cell: float, turn: Floats, shift: Floats) -> tuple[Floats, Ints]:
-    """Return a mesh of {f = 0} on a lattice of the given cell size, turned and shifted.
-
-    It is closed and manifold, and has slivers. Only the largest component is kept.
-    """
+    """Return the largest component of {f = 0} on a lattice: closed, manifold, with slivers."""
     ends = np.concatenate([solid.head, solid.head + solid.length[:, None] * solid.frame[:, 0]])
     reach = np.tile(solid.bound - solid.length / 2, 2)[:, None]
     low = ((ends @ turn) - reach).min(axis=0) - 2 * cell + (shift - 1) * cell

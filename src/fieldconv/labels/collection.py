@@ -1,4 +1,4 @@
-"""What a dataset is before torch: named meshes with their targets, pairs of them, and what is wrong."""
+"""Datasets without torch: named meshes with their targets, pairs of them, and problems."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NOTHING_KNOWN = "no vertex of any mesh has a label or a known place; check the g
 class Sample(NamedTuple):
     """A mesh and its target.
 
-    The target is what the task takes: a class index (), a label, number or template vertex per vertex (V,),
-    or, for pairs, whatever `Pair.truth` needs. −1 means unknown.
+    The target depends on the task: a class index (), a label, number or template vertex per vertex (V,), or,
+    for pairs, whatever `Pair.truth` needs. −1 means unknown.
     """
 
     mesh: Mesh
@@ -37,11 +37,11 @@ class Item:
     Parameters
     ----------
     name : str
-        Unique in the dataset, used in messages.
+        Unique in the dataset.
     read : callable () -> Sample
         Raises `DatasetError` if a file is malformed.
     group : str
-        Class, source or part of the set; splits and summaries go by it.
+        Class, source or part of the set, for splits and summaries.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Pair:
     ----------
     scene, model : int
     truth : callable (scene: Sample, model: Sample) -> (V_scene,) int64
-        For each vertex of the scene the vertex of the model that it corresponds to, −1 if unknown.
+        The vertex of the model for each vertex of the scene, −1 if unknown.
     group : str
     """
 
@@ -78,15 +78,15 @@ class Collection:
         Name of the task that the targets are for.
     items : tuple of Item
     class_names : tuple of str
-        Names of the classes or parts; empty for correspondence and matching.
+        Names of the classes or parts, if any.
     pairs : tuple of Pair
         For matching.
     template : callable () -> Mesh, optional
         For correspondence.
     problems : tuple of str
-        What is wrong with the folder, one sentence each.
+        One sentence for each thing that is wrong with the folder.
     hint : str
-        What to do about it.
+        What to do about them.
     """
 
     name: str
@@ -111,7 +111,7 @@ def natural_order(path: str | PurePath) -> tuple[list[tuple[str, int]], str]:
 
 
 def mesh_files(folder: str | Path) -> list[Path]:
-    """Return the mesh files in a folder, in natural order; hidden ones are left out."""
+    """Return the mesh files in a folder, in natural order, without hidden ones."""
     folder = Path(folder)
     if not folder.is_dir():
         return []
@@ -120,39 +120,36 @@ def mesh_files(folder: str | Path) -> list[Path]:
 
 
 def subfolders(folder: str | Path) -> list[Path]:
-    """Return the folders in a folder, in natural order; hidden ones are left out."""
-    return sorted(
-        (p for p in Path(folder).iterdir() if p.is_dir() and not p.name.startswith(".")), key=natural_order
-    )
+    """Return the folders in a folder, in natural order, without hidden ones."""
+    found = [p for p in Path(folder).iterdir() if p.is_dir() and not p.name.startswith(".")]
+    return sorted(found, key=natural_order)
 
 
 def load_mesh(path: Path) -> Mesh:
-    """Read a mesh that can be used; what is wrong is a `DatasetError` of one line that names the file."""
+    """Read a mesh; if it cannot be used, raise a `DatasetError` of one line that names the file."""
     try:
         return Mesh.load(path).validate()
     except (MeshError, OSError, ValueError) as error:
         text = " ".join(str(error).split())
-        raise DatasetError(
-            str(path), [text.removeprefix(f"{path}: ").removeprefix(f"{path.stem}: ")]
-        ) from None
+        text = text.removeprefix(f"{path}: ").removeprefix(f"{path.stem}: ")
+        raise DatasetError(path, text) from None
 
 
 def fill_geodesically(mesh: Mesh, values: Ints) -> Ints:
-    """Give each vertex whose value is −1 that of the geodesically nearest vertex that has one.
+    """Return values with each −1 replaced by that of the geodesically nearest vertex that has one.
 
-    Vertices on components without any value keep −1.
+    Vertices on components without a value keep −1.
     """
     known = np.flatnonzero(values >= 0)
     if len(known) in (0, len(values)):
         return values
-    nearest, _ = nearest_samples(mesh, known, k=1)
-    nearest = nearest[:, 0]
+    nearest = nearest_samples(mesh, known, k=1)[0][:, 0]
     filled = np.where(nearest >= 0, values[known[nearest]], -1)
     return np.where(values >= 0, values, filled)
 
 
 def first_preimage(ids: Ints, count: int) -> Ints:
-    """Return (count,) the first place at which each of 0…count−1 stands in ``ids``, −1 for absent ones.
+    """Return (count,) the first place of each of 0…count−1 in ``ids``, −1 for absent ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a folder that is not as it should be is reported: every problem, one line each."""
+"""The error of a dataset: all its problems, one line each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_LETTERS = 600  # of a problem: files may hold words of any length
 
 
 def shortened(text: str) -> str:
-    """Return a text, without its middle if it is very long.
+    """Return a text, without its middle if it is longer than `MAX_LETTERS`.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class DatasetError(ValueError):
             lines += [hint] * bool(hint)
         super().__init__("\n".join(lines))
 
-    def __reduce__(self) -> tuple[object, ...]:  # else the keyword is lost between processes
+    def __reduce__(self) -> tuple[object, ...]:  # pickling would lose the keyword
         return _rebuild, (self.what, self.problems, self.hint)
 
 

@@ -1,8 +1,7 @@
-"""Anyone's own meshes in a folder: which there are, on which side of the split, and what lies beside them.
+"""List a user's own folder of meshes: the files, their side of the split, and the files of their targets.
 
-What the targets are is a matter of the task, see `Task.read_folder`. A folder may be divided into ``train/``
-and ``test/``, or by the lists ``train.txt`` and ``test.txt`` of mesh names; else a seed divides it. Any mesh
-format does. Ids count from 0, −1 means unknown.
+The task reads the targets: `Task.read_folder`. Folders ``train/`` and ``test/``, or lists ``train.txt`` and
+``test.txt`` of mesh names, divide a folder; without them a seed does. Ids count from 0, −1 means unknown.
 """
 
 from __future__ import annotations
@@ -37,11 +36,12 @@ Result = TypeVar("Result")
 
 SIDES = ("train", "test")
 TARGET_FOLDERS = ("labels", "seg", "maps")
+TEMPLATE = "template"  # name of its mesh file
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A mesh file, the side of the split it is on (empty: the seed decides) and its class folder."""
+    """A mesh file, its side of the split (empty: the seed decides) and its class folder."""
 
     path: Path
     name: str
@@ -51,21 +51,20 @@ class Entry:
 
 @dataclass
 class OwnFolder:
-    """A folder of meshes, as the readers of tasks see it.
+    """A folder of meshes, for the readers of tasks.
 
     Parameters
     ----------
     root : Path
     split : {"train", "test", "all"}
     test_fraction, seed : float, int
-        How to divide a folder that does not do so itself: this share of each class, drawn by the seed, is
-        the test split.
+        Share of each class that is the test split, and its seed, where the folder has no sides.
     index_base : {0, 1}
-        What the ids in vertex maps count from.
+        First id in vertex maps.
     problems : list of str
-        What is wrong, one sentence each; readers add to it and go on.
+        One sentence for each thing that is wrong; readers append to it and go on.
     listed : dict of bool to (entries, problems)
-        What `entries` found, with class folders and without; `part` shares it.
+        Results of `entries`, with class folders and without; `part` shares it.
     """
 
     root: Path
@@ -80,7 +79,7 @@ class OwnFolder:
         check_split(self.split)
 
     def part(self, split: str, **options: Any) -> OwnFolder:
-        """Return another part of the folder, or one divided otherwise; what is listed is not listed again."""
+        """Return another part of the folder, or another division of it, without listing its files again."""
         return replace(self, split=split, problems=[], **options)
 
     def entries(self, task: str, *, by_class: bool = False) -> list[Entry]:
@@ -101,11 +100,9 @@ class OwnFolder:
                 entries += self._in_classes(base, side)
                 continue
             skip = set(template_files(self.root))
-            below = (p for p in base.rglob("*") if p.suffix.lower() in MESH_SUFFIXES and p not in skip)
-            visible = (
-                p for p in below if not any(part.startswith(".") for part in p.relative_to(self.root).parts)
-            )
-            entries += [self.entry(path, side) for path in sorted(visible, key=natural_order)]
+            below = [p for p in base.rglob("*") if p.suffix.lower() in MESH_SUFFIXES and p not in skip]
+            found = [self.entry(path, side) for path in sorted(below, key=natural_order)]
+            entries += [entry for entry in found if "/." not in f"/{entry.name}"]
         if not entries:
             self.problems.append(f"no meshes ({', '.join(MESH_SUFFIXES)}) for {task}")
         return entries if sides else self._by_lists(entries)
@@ -117,20 +114,18 @@ class OwnFolder:
     def _in_classes(self, base: Path, side: str) -> list[Entry]:
         entries: list[Entry] = []
         for path in mesh_files(base):
-            self.problems.append(
-                f"{self.entry(path).name}: lies in no class folder; expected <class>/{path.name}"
-            )
+            name = self.entry(path).name
+            self.problems.append(f"{name}: lies in no class folder; expected <class>/{path.name}")
         for folder in subfolders(base):
             paths = mesh_files(folder)
             if not paths:
-                self.problems.append(
-                    f"{folder.relative_to(self.root).as_posix()}/: no meshes ({', '.join(MESH_SUFFIXES)})"
-                )
+                name = folder.relative_to(self.root).as_posix()
+                self.problems.append(f"{name}/: no meshes ({', '.join(MESH_SUFFIXES)})")
             entries += [self.entry(path, side, folder.name) for path in paths]
         return entries
 
     def _by_lists(self, entries: list[Entry]) -> list[Entry]:
-        """Put the meshes that train.txt and test.txt name on their sides; without lists change nothing."""
+        """Return the meshes that train.txt and test.txt name with their sides; all if there are no lists."""
         lists = [side for side in SIDES if (self.root / f"{side}.txt").is_file()]
         known = by_name(entries)
         sided: dict[str, Entry] = {}
@@ -149,21 +144,20 @@ class OwnFolder:
         return list(sided.values()) if lists else entries
 
     def note_shared_names(self, entries: Sequence[Entry]) -> None:
-        """Note meshes that differ in their suffix only, so that files beside them are of neither."""
+        """Note meshes that differ in their suffix only: their files of targets would share one name."""
         first: dict[Path, Entry] = {}
         for entry in entries:
             other = first.setdefault(entry.path.with_suffix(""), entry)
             if other is not entry:
                 self.problems.append(f"{other.name} and {entry.path.name} share one name; keep one of them")
 
-    def beside(self, entry: Entry) -> Path | None:
+    def target_file(self, entry: Entry) -> Path | None:
         """Return the file of a mesh's targets: beside it, or in a folder of them beside it or at the root."""
-        folders = [entry.path.parent] + [
-            base / name for base in (entry.path.parent, self.root) for name in TARGET_FOLDERS
-        ]
+        here = entry.path.parent
+        folders = [here, *(base / name for base in (here, self.root) for name in TARGET_FOLDERS)]
         for folder in dict.fromkeys(folders):
-            present = [folder / f"{entry.path.stem}{suffix}" for suffix in LABEL_SUFFIXES]
-            present = [path for path in present if path.is_file()]
+            candidates = [folder / f"{entry.path.stem}{suffix}" for suffix in LABEL_SUFFIXES]
+            present = [path for path in candidates if path.is_file()]
             if len(present) > 1:
                 names = ", ".join(path.name for path in present)
                 self.problems.append(f"{entry.name}: several label files ({names}); keep one of them")
@@ -176,21 +170,14 @@ class OwnFolder:
     ) -> list[Item]:
         """Return an item for each mesh that has a file of targets; note those that have none.
 
-        Parameters
-        ----------
-        entries : sequence of Entry
-        read : callable
-            Takes the path of a mesh and that of its targets.
-        what : str
-            What the file holds, for messages.
-        files : str
-            Suffixes it may have, the usual one first, such as ".txt .npy .csv".
+        ``read`` takes the paths of a mesh and of its targets. ``what`` names the targets in messages,
+        ``files`` the suffixes of their files, the usual one first, such as ".txt .npy .csv".
         """
         suffix, *others = files.split()
         instead = f" (or {', '.join(others)})" if others else ""
         items = []
         for entry in entries:
-            path = self.beside(entry)
+            path = self.target_file(entry)
             if path is None:
                 expected = entry.path.with_suffix(suffix).relative_to(self.root).as_posix()
                 self.problems.append(f"{entry.name}: no {what}; expected {expected}{instead}")
@@ -199,12 +186,12 @@ class OwnFolder:
         return items
 
     def attempt(self, read: Callable[[], Result]) -> Result | None:
-        """Return ``read()``; if it fails, note why and return None."""
+        """Return ``read()``, or note why it fails and return None."""
         result, notes = attempt(read)
         self.problems += notes
         return result
 
-    def divided(self, task: str, entries: Sequence[Entry], items: Sequence[Item], **more: Any) -> Collection:
+    def collect(self, task: str, entries: Sequence[Entry], items: Sequence[Item], **more: Any) -> Collection:
         """Return the collection of the items on this side of the split; ``more`` are its other fields."""
         if any(entry.side for entry in entries):
             kept = [entry for entry in entries if self.split in ("all", entry.side)]
@@ -217,8 +204,8 @@ class OwnFolder:
             chosen = split_groups(groups, self.split, test_fraction=self.test_fraction, seed=self.seed)
             kept = [entries[i] for i in chosen]
         names = {entry.name for entry in kept}
-        mine = tuple(item for item in items if item.name in names)
-        return Collection(f"folder {self.root}", task, mine, **more)
+        own = tuple(item for item in items if item.name in names)
+        return Collection(f"folder {self.root}", task, own, **more)
 
 
 def by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
@@ -232,16 +219,13 @@ def by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
     return {name: found[0] for name, found in short.items() if len(found) == 1} | full
 
 
-TEMPLATE = "template"  # what its mesh file is called
-
-
 def template_files(root: Path) -> list[Path]:
     """Return the mesh files called template in a folder."""
     return [path for path in mesh_files(root) if path.stem == TEMPLATE]
 
 
 def read_map(path: Path, map_path: Path, num_targets: int | None, base: int) -> Sample:
-    """Return a mesh and the vertex of a template at each of its vertices."""
+    """Return a mesh with the template vertex of each of its vertices."""
     mesh = load_mesh(path)
     ids = read_vertex_map(map_path, num_targets=num_targets, base=base)
     check_length(map_path, ids, mesh)
@@ -251,18 +235,16 @@ def read_map(path: Path, map_path: Path, num_targets: int | None, base: int) -> 
 def check_length(path: Path, values: Ints, mesh: Mesh) -> None:
     """Raise DatasetError if a file has not one entry per vertex."""
     if len(values) != len(mesh.vertices):
-        raise DatasetError(
-            str(path),
-            [f"has {len(values)} entries; expected {len(mesh.vertices)}, one per vertex of {mesh.name}"],
-        )
+        expected = f"expected {len(mesh.vertices)}, one per vertex of {mesh.name}"
+        raise DatasetError(path, f"has {len(values)} entries; {expected}")
 
 
 def read_values(folder: OwnFolder, task: str) -> Collection:
-    """Return a collection of meshes with a number (or a row of numbers) for each vertex in a file beside."""
+    """Return a collection of meshes with files of a number, or a row of numbers, for each vertex."""
     entries = folder.entries(task)
     folder.note_shared_names(entries)
     items = folder.items_with_targets(entries, _read_numbers, "values", files=".txt .npy .csv")
-    return folder.divided(task, entries, items)
+    return folder.collect(task, entries, items)
 
 
 def _read_numbers(path: Path, value_path: Path) -> Sample:

@@ -1,8 +1,9 @@
-"""Files that list pairs of meshes, and folders of them: which there are, and what corresponds."""
+"""Read lists of pairs of meshes, and folders of pairs with their ground truth."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from fieldconv.labels.collection import (
 from fieldconv.labels.label_files import read_vertex_map
 from fieldconv.labels.own_folder import (
     SIDES,
+    TEMPLATE,
     Entry,
     OwnFolder,
     by_name,
@@ -34,33 +36,35 @@ from fieldconv.labels.own_folder import (
 )
 from fieldconv.labels.splits import split_groups
 
+Truth = Callable[[Sample, Sample], Ints]
+
 
 def read_pairs(path: Path, problems: list[str], *, name: str | None = None) -> list[tuple[int, list[str]]]:
     """Read lines of two names (scene and model, maybe a third field), separated by commas or blanks.
 
-    Blank lines and lines that begin with ``#`` are passed over; others with too few fields are noted.
+    Blank lines and lines that begin with ``#`` are skipped; others with too few fields are noted.
 
     Returns
     -------
     list of (line number, fields)
     """
-    shown = name or path.name
+    name = name or path.name
     rows = []
     try:
         lines = read_text(path).splitlines()
     except (OSError, ValueError) as error:
-        problems.append(f"{shown}: cannot be read ({error})")
+        problems.append(f"{name}: cannot be read ({error})")
         return []
     for number, line in enumerate(lines, start=1):
         fields = re.split(r"[,;\s]+", line.split("#")[0].strip())
         if fields == [""]:
             continue
         if len(fields) < 2:
-            problems.append(f"{shown}, line {number} is {line.strip()!r}; expected two names")
+            problems.append(f"{name}, line {number} is {line.strip()!r}; expected two names")
         else:
             rows.append((number, fields))
     if not rows and not problems:
-        problems.append(f"{shown} lists no pairs")
+        problems.append(f"{name} lists no pairs")
     return rows
 
 
@@ -79,87 +83,84 @@ def read_pair_folder(folder: OwnFolder, task: str) -> Collection:
     """
     root, split = folder.root, folder.split
     sides = [side for side in SIDES if (root / side).is_dir()]
-    places = [root / side for side in sides if split in ("all", side)] if sides else [root]
-    if not places:
+    bases = [root / side for side in sides if split in ("all", side)] if sides else [root]
+    if not bases:
         folder.problems.append(f"{split}/ is missing")
-    items: list[Item] = []
-    pairs: list[Pair] = []
-    for place in places:
-        entries = [folder.entry(path) for path in mesh_files(place) if path.stem != "template"]
+    items: dict[str, Item] = {}
+    pairs: list[tuple[str, str, Truth]] = []
+    for base in bases:
+        entries = [folder.entry(path) for path in mesh_files(base) if path.stem != TEMPLATE]
         if not entries:
-            folder.problems.append(f"no meshes ({', '.join(MESH_SUFFIXES)}) in {place}")
+            folder.problems.append(f"no meshes ({', '.join(MESH_SUFFIXES)}) in {base}")
         folder.note_shared_names(entries)
-        listed = _listed_pairs(folder, place)
-        if place == root and not any((root / f"{side}_pairs.txt").is_file() for side in SIDES):
-            groups = [""] * len(listed)
-            kept = split_groups(groups, split, test_fraction=folder.test_fraction, seed=folder.seed)
-            listed = [listed[i] for i in kept]
-        _resolve_pairs(folder, place, entries, listed, items, pairs)
-    return Collection(f"folder {root}", task, tuple(items), pairs=tuple(pairs))
+        lines = _pair_lines(folder, base)
+        if base == root and not any((root / f"{side}_pairs.txt").is_file() for side in SIDES):
+            groups = [""] * len(lines)
+            chosen = split_groups(groups, split, test_fraction=folder.test_fraction, seed=folder.seed)
+            lines = [lines[i] for i in chosen]
+        pairs += _read_pairs_of(folder, base, entries, lines, items)
+    number = {name: k for k, name in enumerate(items)}
+    numbered = tuple(Pair(number[scene], number[model], truth) for scene, model, truth in pairs)
+    return Collection(f"folder {root}", task, tuple(items.values()), pairs=numbered)
 
 
-def _listed_pairs(folder: OwnFolder, place: Path) -> list[tuple[str, int, list[str]]]:
-    """(file, line, fields) of the pairs of one side."""
+def _pair_lines(folder: OwnFolder, base: Path) -> list[tuple[str, list[str]]]:
+    """Return (file and line, fields) of the pairs of one side."""
     names = [f"{side}_pairs.txt" for side in SIDES if folder.split in ("all", side)]
-    files = [place / name for name in names if (place / name).is_file()] or [place / "pairs.txt"]
-    listed = []
+    files = [base / name for name in names if (base / name).is_file()] or [base / "pairs.txt"]
+    lines = []
     for path in files:
-        shown = path.relative_to(folder.root).as_posix()
+        name = path.relative_to(folder.root).as_posix()
         if path.is_file():
-            rows = read_pairs(path, folder.problems, name=shown)
-            listed += [(shown, line, fields) for line, fields in rows]
+            rows = read_pairs(path, folder.problems, name=name)
+            lines += [(f"{name}, line {line}", fields) for line, fields in rows]
         else:
-            folder.problems.append(f"{shown} is missing; expected lines of two mesh names: scene, model")
-    return listed
+            folder.problems.append(f"{name} is missing; expected lines of two mesh names: scene, model")
+    return lines
 
 
-def _resolve_pairs(
+def _read_pairs_of(
     folder: OwnFolder,
-    place_of_meshes: Path,
+    base: Path,
     entries: list[Entry],
-    listed: list[tuple[str, int, list[str]]],
-    items: list[Item],
-    pairs: list[Pair],
-) -> None:
-    """Find the meshes and the ground truth of each listed pair."""
-    root, base = folder.root, folder.index_base
+    lines: list[tuple[str, list[str]]],
+    items: dict[str, Item],
+) -> list[tuple[str, str, Truth]]:
+    """Return scene, model and ground truth of each listed pair; add their meshes to ``items``."""
     known = by_name(entries)
-    templates = template_files(place_of_meshes) or template_files(root)
+    templates = template_files(base) or template_files(folder.root)
     template = folder.attempt(partial(load_mesh, templates[0])) if templates else None
-    place: dict[str, int] = {}
-    common: dict[str, Path | None] = {}
-    for shown, line, fields in listed:
-        two = [known.get(name) for name in fields[:2]]
-        for name, entry in zip(fields, two, strict=False):
+    targets = None if template is None else len(template.vertices)
+    maps: dict[str, Path | None] = {}
+    pairs: list[tuple[str, str, Truth]] = []
+    for where, fields in lines:
+        scene, model = (known.get(name) for name in fields[:2])
+        for name, entry in zip(fields, (scene, model), strict=False):
             if entry is None:
-                folder.problems.append(f"{shown}, line {line}: there is no mesh {name}")
-        scene, model = two
+                folder.problems.append(f"{where}: there is no mesh {name}")
         if scene is None or model is None:
             continue
         for entry in (scene, model):
-            if entry.name not in common:
-                common[entry.name] = folder.beside(entry)
+            if entry.name not in maps:
+                maps[entry.name] = folder.target_file(entry)
         stems = f"{scene.path.stem}.{model.path.stem}"
-        candidates = [place_of_meshes / "maps" / f"{stems}{suffix}" for suffix in (".txt", ".npy", ".csv")]
+        candidates = [base / "maps" / f"{stems}{suffix}" for suffix in (".txt", ".npy", ".csv")]
         if len(fields) > 2:
-            candidates = [place_of_meshes / fields[2]]
-        truth = next((path for path in candidates if path.is_file()), None)
-        if truth is None and (len(fields) > 2 or None in (common[scene.name], common[model.name])):
-            expected = candidates[0].relative_to(root).as_posix()
-            folder.problems.append(f"{shown}, line {line}: no ground truth; expected {expected}")
+            candidates = [base / fields[2]]
+        path = next((path for path in candidates if path.is_file()), None)
+        if path is None and (len(fields) > 2 or None in (maps[scene.name], maps[model.name])):
+            expected = candidates[0].relative_to(folder.root).as_posix()
+            folder.problems.append(f"{where}: no ground truth; expected {expected}")
             continue
         for entry in (scene, model):
-            if entry.name not in place:
-                place[entry.name] = len(items)
-                count = len(template.vertices) if template is not None else None
-                items.append(
-                    Item(entry.name, partial(_read_common, entry.path, common[entry.name], count, base))
-                )
-        given = partial(_truth_file, truth, base) if truth else partial(_truth_common, template)
-        pairs.append(Pair(place[scene.name], place[model.name], given))
+            read = partial(_read_mesh, entry.path, maps[entry.name], targets, folder.index_base)
+            items.setdefault(entry.name, Item(entry.name, read))
+        truth = partial(_truth_file, path, folder.index_base) if path else partial(_truth_common, template)
+        pairs.append((scene.name, model.name, truth))
+    return pairs
 
 
-def _read_common(path: Path, map_path: Path | None, num_targets: int | None, base: int) -> Sample:
+def _read_mesh(path: Path, map_path: Path | None, num_targets: int | None, base: int) -> Sample:
     return Sample(load_mesh(path), None) if map_path is None else read_map(path, map_path, num_targets, base)
 
 
@@ -171,12 +172,8 @@ def _truth_file(path: Path, base: int, scene: Sample, model: Sample) -> Ints:
 
 def _truth_common(template: Mesh | None, scene: Sample, model: Sample) -> Ints:
     """Go to the common template and back; template vertices the model lacks go to the nearest it has."""
-    count = (
-        len(template.vertices)
-        if template is not None
-        else int(max(scene.target.max(), model.target.max())) + 1
-    )
-    back = first_preimage(model.target, count)
-    if template is not None:
-        back = fill_geodesically(template, back)
+    if template is None:
+        back = first_preimage(model.target, int(max(scene.target.max(), model.target.max())) + 1)
+    else:
+        back = fill_geodesically(template, first_preimage(model.target, len(template.vertices)))
     return np.where(scene.target >= 0, back[scene.target], -1)

@@ -1,4 +1,4 @@
-"""Do the same with every mesh of a dataset, in threads, noting all that goes wrong."""
+"""Run a function on every mesh of a dataset, in threads, and collect all problems."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fieldconv.labels.errors import DatasetError
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-Watch = Callable[[Sequence[Any]], Iterable[Any]]  # goes through a list and shows how far it is
+Watch = Callable[[Sequence[Any]], Iterable[Any]]  # iterates over a list and shows progress
 
 
 def run_all(
     jobs: Sequence[Job], work: Callable[[Job], Result], *, watch: Watch | None = None
 ) -> tuple[list[Result | None], list[str]]:
-    """Return ``work(job)`` of every job, None where it fails, and why, one sentence each.
+    """Return ``work(job)`` of every job, None where it fails, and a sentence for each failure.
 
-    Threads suffice, for the compiled loops hold no interpreter lock.
+    Threads suffice: the compiled loops release the interpreter lock.
 
     Examples
     --------
@@ -36,13 +36,13 @@ def run_all(
                 results.append(result)
                 problems += notes
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # so that Ctrl-C need not wait for the rest
+            pool.shutdown(cancel_futures=True)  # Ctrl-C does not wait for the rest
             raise
     return results, list(dict.fromkeys(problems))
 
 
 def attempt(work: Callable[[], Result]) -> tuple[Result | None, list[str]]:
-    """Return ``work()`` and no problems, or None and what is wrong with the files it reads."""
+    """Return ``work()`` and no problems, or None and the problems of the files it reads."""
     try:
         return work(), []
     except DatasetError as error:

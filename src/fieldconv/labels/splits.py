@@ -34,9 +34,9 @@ def choose(count: int, pick: int, *, seed: int, group: str = "") -> list[int]:
 def split_groups(
     groups: Sequence[str], split: str, *, test_fraction: float = 0.2, seed: int = 0
 ) -> list[int]:
-    """Return the indices of one side of a split that takes the same share of test items from every group.
+    """Return the indices of one side of a split with the same share of test items in every group.
 
-    The share is rounded up, so that each group of two or more is tested; a group of one is trained on.
+    The share is rounded up, so that each group of two or more has a test item; a group of one has none.
 
     Parameters
     ----------

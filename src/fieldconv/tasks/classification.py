@@ -63,7 +63,7 @@ class Classification(LabelTask):
             for entry in entries
             if entry.group in index
         ]
-        return folder.divided(self.name, entries, items, class_names=tuple(classes))
+        return folder.collect(self.name, entries, items, class_names=tuple(classes))
 
     def write_sample(self, folder: Path, item: Item, sample: Sample) -> None:
         sample.mesh.save(folder / item.group / f"{item.name}.obj")

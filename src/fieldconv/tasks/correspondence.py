@@ -84,7 +84,7 @@ class Correspondence(LabelTask):
         count = len(template.vertices) if template is not None else None
         read = partial(read_map, num_targets=count, base=folder.index_base)
         items = folder.items_with_targets(entries, read, "vertex map", files=".txt .npy .csv")
-        return folder.divided(
+        return folder.collect(
             self.name,
             entries,
             items,

@@ -69,7 +69,7 @@ class Segmentation(LabelTask):
         named = _read_classes(folder)
         present: dict[str, set[int]] = {}
         coloured = False
-        beside = {entry.name: folder.beside(entry) for entry in entries}
+        beside = {entry.name: folder.target_file(entry) for entry in entries}
         words = _words(folder, beside.values())
         numbers = {name: value for value, name in named.items()} or {w: k for k, w in enumerate(words)}
         for entry in entries:
@@ -112,7 +112,7 @@ class Segmentation(LabelTask):
             elif entry.name in present:
                 read = partial(_read, entry.path, beside[entry.name], order, numbers)
                 items.append(Item(entry.name, read, entry.side))
-        return folder.divided(self.name, entries, items, class_names=tuple(classes.values()))
+        return folder.collect(self.name, entries, items, class_names=tuple(classes.values()))
 
     def write_common(self, folder: Path, collection: Collection) -> None:
         write_text(folder / "classes.txt", "".join(f"{name}\n" for name in collection.class_names))

@@ -110,7 +110,7 @@ class TemplatePoints(Task):
         items = folder.items_with_targets(entries, _read, "positions on the template", files=".npy")
         template = partial(_load_template, templates[0]) if len(templates) == 1 else None
         names = part_names(template()) if template is not None else ()
-        return folder.divided(self.name, entries, items, class_names=names, template=template)
+        return folder.collect(self.name, entries, items, class_names=names, template=template)
 
     def embedded_target(self, shape: EmbeddedShape) -> object:
         return super().embedded_target(shape) if shape.point is None else shape.point()

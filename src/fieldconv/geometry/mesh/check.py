@@ -1,4 +1,4 @@
-"""What is wrong with a mesh: a full report, and what a prediction says of its input."""
+"""Report the defects of a mesh: all of them, or those that matter to a prediction."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward
 
 @dataclass(frozen=True, eq=False)
 class MeshReport:
-    """What `Mesh.check` found: counts, and the indices of all defects. ``str(report)`` is a readable summary.
+    """Result of `Mesh.check`: counts, and the indices of all defects. ``str(report)`` is a readable summary.
 
-    Faces that name a vertex twice are ignored wherever edges are counted.
+    Faces that name a vertex twice do not count where edges are counted.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class MeshReport:
     inconsistent_edges : (n, 2) int64
         Edges whose two faces are oriented differently.
     orientable : bool
-        Whether turning some faces over makes all neighbours agree (a Möbius strip cannot).
+        Whether all neighbours can agree once some faces are turned over; false for a Möbius strip.
     inside_out : bool
-        A closed, consistent mesh whose normals point inward.
+        Whether the mesh is closed and consistent and its normals point inward.
     degenerate_faces : (n,) int64
         Faces that name a vertex twice or have no area.
     duplicate_faces : (n,) int64
@@ -89,7 +89,7 @@ class MeshReport:
 
     @property
     def problems(self) -> list[str]:
-        """What is odd, one phrase each; empty for a clean mesh. A boundary is no problem."""
+        """One phrase for each kind of defect; empty for a clean mesh. A boundary is no defect."""
         c = self.counts
         found = [
             counted(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
@@ -111,7 +111,7 @@ class MeshReport:
 
     @property
     def lines(self) -> list[str]:
-        """The report in words, one finding per line."""
+        """The report in words."""
         loops = "closed (no boundary)"
         if self.boundary_loops:
             edges = counted(len(self.boundary_edges), "edge")
@@ -135,7 +135,7 @@ def counted(count: int, singular: str, plural: str = "") -> str:
 
 
 def inspect(vertices: Floats, faces: Ints) -> MeshReport:
-    """Return all that `MeshReport` lists; (V, 3) positions may hold NaN, (F, 3) indices are in range."""
+    """Return the report of a mesh; positions (V, 3) may hold NaN, face indices (F, 3) are in range."""
     finite = np.isfinite(vertices).all(axis=1)
     repeats = repeats_vertex(faces)
     edges = FaceEdges(faces[~repeats] if repeats.any() else faces, len(vertices))
@@ -167,7 +167,7 @@ def _unreferenced(count: int, faces: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Oddities:
-    """What a network cannot see of a mesh, and what was repaired. ``str`` of it is a sentence, or empty.
+    """Parts of a mesh that a network cannot see, and repairs. ``str`` of it is a sentence, or empty.
 
     Attributes
     ----------
@@ -176,11 +176,11 @@ class Oddities:
     without_position : int
         Vertices with a coordinate that is NaN or infinite.
     without_face : int
-        Vertices that are part of no face.
+        Vertices without a face.
     components : int
         Parts of the mesh that share no vertex.
     repairs : tuple of str
-        What was repaired before the mesh could be used, in words.
+        Repairs that the mesh needed, in words.
     """
 
     vertices: int
@@ -208,7 +208,7 @@ class Oddities:
 
 
 def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:
-    """Return what is odd about a mesh; ``repairs`` says what was repaired before.
+    """Return what is odd about a mesh that needed these repairs.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Triangle meshes that can change: collapse, split and flip edges on half-edges.
 
-Half-edge ``h`` of triangle ``h // 3`` starts at vertex ``start[h]``; ``twin[h]`` is the same edge seen from
-the other triangle. Removed triangles have start −1, removed vertices have no half-edge. Every rim is closed
-by a cone over an apex that is no vertex of the mesh: so each half-edge has a twin, and rims stay where they
-are, for nothing is collapsed onto an apex and no edge of a cone is flipped or split.
+Half-edge ``h`` of triangle ``h // 3`` starts at vertex ``start[h]``; ``twin[h]`` is the same edge in the
+other triangle. Removed triangles have start −1, removed vertices have edge −1. A cone over an apex, which is
+no vertex of the mesh, closes every rim. So each half-edge has a twin, and rims stay in place: nothing is
+collapsed onto an apex, and no edge of a cone is flipped or split.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INSIDE, RIM, APEX = 0, 1, 2  # kinds of vertices
 
 
 class Net(NamedTuple):
-    """A triangle mesh that can change, its rims closed by cones; the arrays have room to grow."""
+    """A triangle mesh that can change; its arrays are longer than it needs, so that it can grow."""
 
     point: Floats
     normal: Floats
@@ -31,7 +31,7 @@ class Net(NamedTuple):
     edge: Ints  # a half-edge that starts at the vertex, or −1
     start: Ints
     twin: Ints
-    used: Ints  # vertices and triangles in use, removed ones included
+    used: Ints  # number of vertices and of triangles, removed ones included
 
 
 @kernel
@@ -54,12 +54,12 @@ def make_net(points: Floats, normals: Floats, faces: Ints, room: int) -> Net:
     >>> net.kind.tolist(), net_arrays(net)[1].tolist()
     ([1, 1, 1, 1, 2], [[0, 1, 2], [0, 2, 3]])
     """
-    given = len(points)
-    faces, rim = capped(given, faces)
-    count = int(faces.max(initial=given - 1)) + 1
+    n_points = len(points)
+    faces, rim = capped(n_points, faces)
+    count = int(faces.max(initial=n_points - 1)) + 1
     kind = np.full(count, INSIDE, np.int8)
     kind[rim[:, 1]] = RIM
-    kind[given:] = APEX
+    kind[n_points:] = APEX
     start = faces.ravel()
     one, other = FaceEdges(faces, count).order.reshape(-1, 2).T
     twin = np.empty(len(start), np.int64)
@@ -68,24 +68,24 @@ def make_net(points: Floats, normals: Floats, faces: Ints, room: int) -> Net:
     edge[start] = np.arange(len(start))
     used = np.array([count, len(faces)])
 
-    def roomy(array: Array, more: int) -> Array:
+    def longer(array: Array, more: int) -> Array:
         return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
-    apexes = count - given
+    apexes = count - n_points
     return Net(
-        roomy(points, apexes + room), roomy(normals, apexes + room), np.ones(count + room),
-        roomy(kind, room), roomy(edge, room), roomy(start, 6 * room), roomy(twin, 6 * room), used,
+        longer(points, apexes + room), longer(normals, apexes + room), np.ones(count + room),
+        longer(kind, room), longer(edge, room), longer(start, 6 * room), longer(twin, 6 * room), used,
     )  # fmt: skip
 
 
 def net_vertices(net: Net) -> Ints:
-    """Return the vertices in use, apexes left out."""
+    """Return the vertices in use, without apexes."""
     count = net.used[0]
     return np.flatnonzero((net.edge[:count] >= 0) & (net.kind[:count] != APEX))
 
 
 def net_arrays(net: Net) -> tuple[Floats, Ints]:
-    """Return points and triangles, without the removed ones and the cones."""
+    """Return points and triangles, without removed ones and cones."""
     keep = net_vertices(net)
     number = np.full(net.used[0], -1, np.int64)
     number[keep] = np.arange(len(keep))
@@ -96,13 +96,13 @@ def net_arrays(net: Net) -> tuple[Floats, Ints]:
 
 @kernel
 def _in_cone(net: Net, i: int, j: int, k: int) -> bool:
-    """Whether one of three vertices is an apex."""
+    """Return whether one of three vertices is an apex."""
     return bool(net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX)
 
 
 @kernel
 def _quality(net: Net, i: int, j: int, k: int) -> float:
-    """Sine of the least angle of a triangle; negative where it faces away from the surface; 1 for cones."""
+    """Return the sine of a triangle's least angle; negative if it faces away from the surface; 1 in cones."""
     if _in_cone(net, i, j, k):
         return 1.0
     p, q, r = net.point[i], net.point[j], net.point[k]
@@ -115,7 +115,7 @@ def _quality(net: Net, i: int, j: int, k: int) -> float:
     v = np.sqrt(vx * vx + vy * vy + vz * vz)
     w = np.sqrt(wx * wx + wy * wy + wz * wz)
     sine = area / (u * v * w / min(u, v, w) + 1e-300)
-    # The rim of a fin may look sideways, so it is the mean that counts, unless a corner looks well away.
+    # At the rim of a fin a normal may point sideways, so the mean decides, unless a corner is far off.
     mean, facing = 0.0, 1.0
     for m in (i, j, k):
         normal = net.normal[m]
@@ -128,7 +128,7 @@ def _quality(net: Net, i: int, j: int, k: int) -> float:
 
 @kernel
 def edge_ratio(net: Net, i: int, j: int) -> float:
-    """Edge length over wanted edge length."""
+    """Return the length of an edge over the wanted length."""
     p, q = net.point[i], net.point[j]
     dx, dy, dz = p[0] - q[0], p[1] - q[1], p[2] - q[2]
     return float(np.sqrt(dx * dx + dy * dy + dz * dz) / (0.5 * (net.size[i] + net.size[j])))
@@ -153,7 +153,7 @@ def edge_ratios(net: Net) -> tuple[Ints, Floats]:
 
 @kernel
 def _valence(net: Net, v: int) -> int:
-    """Number of triangles around a vertex."""
+    """Return the number of triangles around a vertex."""
     count = 0
     e = net.edge[v]
     while True:
@@ -165,7 +165,7 @@ def _valence(net: Net, v: int) -> int:
 
 @kernel
 def _joined(net: Net, a: int, b: int) -> bool:
-    """Whether an edge joins two vertices."""
+    """Return whether an edge joins two vertices."""
     e = net.edge[b]
     while True:
         if net.start[net.twin[e]] == a:
@@ -177,11 +177,11 @@ def _joined(net: Net, a: int, b: int) -> bool:
 
 @kernel
 def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) -> bool:
-    """Return whether vertex a = start of ``h`` may be pulled onto the end b.
+    """Return whether the start a of ``h`` may be pulled onto its end b.
 
-    The topology stays, no edge grows beyond ``longest``, no triangle falls below quality ``least`` unless
-    there was a worse one before, no vertex is left with fewer than ``fewest`` triangles, and a rim is
-    shortened along itself only.
+    The topology must stay, no edge may grow beyond ``longest``, no triangle may fall below quality ``least``
+    unless there was a worse one before, every vertex must keep ``fewest`` triangles, and a rim may be
+    shortened only along itself.
     """
     start, twin, kind = net.start, net.twin, net.kind
     a, b = start[h], start[twin[h]]
@@ -243,7 +243,7 @@ def collapse_edge(net: Net, h: int) -> None:
 
 @kernel
 def collapse_edges(net: Net, halves: Ints, shortest: float, longest: float, least: float, most: int) -> int:
-    """Collapse edges below ``shortest``, in the given order, at most ``most``; return their number."""
+    """Collapse at most ``most`` edges below ``shortest``, in their order; return how many."""
     done = 0
     for h in halves:
         if done == most:
@@ -261,7 +261,7 @@ def collapse_edges(net: Net, halves: Ints, shortest: float, longest: float, leas
 
 @kernel
 def collapse_slivers(net: Net, goal: float) -> int:
-    """Collapse the shortest edge of every triangle worse than ``goal``, where that makes things better."""
+    """Collapse the shortest edge of every triangle worse than ``goal``, where that improves the mesh."""
     done = 0
     for h in range(3 * net.used[1]):
         if net.start[h] < 0:
@@ -387,7 +387,7 @@ def way_to_middle(net: Net, v: int) -> tuple[float, float, float]:
 
 
 def flip_slivers(points: Floats, faces: Ints) -> Ints:
-    """Flip edges of a posed mesh where limbs bent so far that other diagonals fit better."""
+    """Return faces with edges flipped where bent limbs made slivers."""
     net = make_net(points, vertex_normals(points, faces), faces, 0)
     flip_edges(net, 5, 0.0, 0.45)
     return net_arrays(net)[1]

@@ -1,4 +1,4 @@
-"""Which way faces turn: whether neighbours agree, and which side of a closed part is outside."""
+"""Orientation of faces: whether neighbours agree, and which side of a closed part is outside."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class DoubleCover:
     A part of the mesh is orientable exactly when its two copies are not connected.
     """
 
-    left: Ints  # faces that share an edge with
-    right: Ints  # these,
-    differ: Bools  # and whether the two are oriented differently
-    as_is: Ints  # (F,) the connected part of the cover that each face is in,
-    turned: Ints  # (F,) and that of its turned-over copy
+    left: Ints  # (n,) first face of each pair that shares an edge
+    right: Ints  # (n,) second face
+    differ: Bools  # (n,) whether the two are oriented differently
+    as_is: Ints  # (F,) connected part of the cover of each face
+    turned: Ints  # (F,) connected part of its turned-over copy
 
     @staticmethod
     def of(edges: FaceEdges) -> DoubleCover:
@@ -38,21 +38,21 @@ class DoubleCover:
 
     @property
     def orientable(self) -> Bools:
-        """(F,) whether the part of each face is."""
+        """(F,) whether the part of each face is orientable."""
         return np.asarray(self.as_is != self.turned)
 
 
 def fewest_to_turn(cover: DoubleCover) -> Bools:
-    """(F,) whether to turn each face over, of as few as possible, so that all neighbours agree."""
-    as_is = cover.as_is
+    """(F,) whether to turn each face over: as few as possible, so that all neighbours agree."""
     turn = _fewer_turned(cover)
-    for root in _first_faces(as_is, np.flatnonzero(~cover.orientable)):
-        turn |= _to_turn_by_path(cover, root)
+    one_sided = np.flatnonzero(~cover.orientable)
+    for first in np.unique(cover.as_is[one_sided], return_index=True)[1]:
+        turn |= _to_turn_by_path(cover, int(one_sided[first]))
     return np.asarray(turn)
 
 
 def _fewer_turned(cover: DoubleCover) -> Bools:
-    """(F,) whether to turn each face over, in parts that can be oriented."""
+    """(F,) whether to turn each face over, in orientable parts."""
     as_is, turned = cover.as_is, cover.turned
     stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
     tie = (stay[as_is] == stay[turned]) & (as_is > turned)  # the part's first face stays
@@ -60,16 +60,16 @@ def _fewer_turned(cover: DoubleCover) -> Bools:
 
 
 def faces_to_turn(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
-    """(F,) which faces to turn over so that neighbours agree, and how many faces cannot agree.
+    """(F,) which faces to turn over so that neighbours agree, and the number of faces in one-sided parts.
 
-    Every closed part is turned outward, by the sign of the volume that it encloses. Of other parts as few
-    faces as possible are turned. Parts that cannot be oriented stay as they are.
+    Every closed part is turned outward, by the sign of the volume that it encloses. In other parts as few
+    faces as possible are turned. One-sided parts stay as they are.
     """
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     ahead, back = start * len(vertices) + end, end * len(vertices) + start
     order, order_back = np.argsort(ahead), np.argsort(back)
     ahead, back = ahead[order], back[order_back]
-    if (ahead[1:] != ahead[:-1]).all():  # no edge is run along twice in one direction: all faces agree
+    if (ahead[1:] != ahead[:-1]).all():  # every directed edge occurs once: all faces agree
         if np.array_equal(ahead, back):
             beyond, here, rim = order // 3, order_back // 3, order[:0]
         else:
@@ -91,7 +91,7 @@ def faces_to_turn(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
 
 
 def faces_inward(vertices: Floats, edges: FaceEdges) -> bool:
-    """Whether the mesh, consistently oriented, is closed and encloses a negative volume."""
+    """Return whether a consistently oriented mesh is closed and encloses a negative volume."""
     if not len(edges.faces) or (edges.faces_of != 2).any():
         return False
     share = np.bincount(edges.faces.reshape(-1), minlength=len(vertices)) / edges.faces.size
@@ -108,13 +108,13 @@ def faces_inward(vertices: Floats, edges: FaceEdges) -> bool:
 def _inward_parts(vertices: Floats, faces: Ints, here: Ints, beyond: Ints, rim: Ints) -> Bools:
     """(F,) which faces are in closed parts that face inward.
 
-    Faces ``here`` agree with the faces ``beyond`` one of their edges; those of ``rim`` have an edge without.
+    Faces ``here`` have the neighbours ``beyond``, in the same order; faces ``rim`` lack a neighbour.
     """
     count = len(faces)
     if len(np.unique(rim)) == count:
         return np.zeros(count, dtype=bool)
     graph = coo_array((np.ones(len(here), dtype=np.int8), (here, beyond)), shape=(count, count)).tocsr()
-    # Every link has its opposite, so that strong components are the parts, in a third of the time.
+    # Every link has its opposite, so the strong components are the parts; they take a third of the time.
     parts, part = connected_components(graph, connection="strong")
     closed = np.ones(parts, dtype=bool)
     closed[part[rim]] = False
@@ -124,10 +124,10 @@ def _inward_parts(vertices: Floats, faces: Ints, here: Ints, beyond: Ints, rim: 
 
 
 def _inward_volumes(vertices: Floats, faces: Ints, turn: Bools, part: Ints) -> Bools:
-    """(parts,) whether each closed part encloses a negative volume, once its faces are turned."""
+    """(parts,) whether each closed part encloses a negative volume once its faces are turned."""
     count = int(part.max(initial=-1)) + 1
     origin = np.zeros((count, 3))
-    origin[part] = vertices[faces[:, 0]]  # any point will do; one nearby is exact enough
+    origin[part] = vertices[faces[:, 0]]  # a nearby origin keeps the volume exact
     volume, size = np.zeros(count), np.zeros(count)
     for begin in range(0, len(faces), BLOCK):
         block = slice(begin, begin + BLOCK)
@@ -135,15 +135,11 @@ def _inward_volumes(vertices: Floats, faces: Ints, turn: Bools, part: Ints) -> B
         signed = np.where(turn[block], -1.0, 1.0) * (a * cross(b, c)).sum(axis=1)
         volume += np.bincount(part[block], signed, count)
         size += np.bincount(part[block], np.abs(signed), count)
-    return np.asarray(volume < -1e-9 * size)  # nothing decides which side of a flat pillow is outside
-
-
-def _first_faces(part: Ints, faces: Ints) -> list[int]:
-    return [int(face) for face in faces[np.unique(part[faces], return_index=True)[1]]]
+    return np.asarray(volume < -1e-9 * size)  # a flat pillow has no outside
 
 
 def _to_turn_by_path(cover: DoubleCover, root: int) -> Bools:
-    """The same for the part of face ``root``, which is not orientable: some neighbours always disagree.
+    """(F,) whether to turn each face over in the part of face ``root``, which is not orientable.
 
     Each face follows its neighbour on the way to ``root``, if that leaves fewer disagreements.
     """

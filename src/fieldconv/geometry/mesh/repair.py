@@ -1,4 +1,4 @@
-"""Mend a mesh: merge, drop, flip and turn what is wrong with its faces."""
+"""Mend a mesh: merge vertices, drop, flip and turn faces."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fieldconv.geometry.mesh.triangles import degenerate, scaled_sides
 
 @dataclass(frozen=True, eq=False)
 class Mended:
-    """A mended mesh in terms of the old one."""
+    """Faces of a mended mesh, and where its vertices and faces come from; see `Repair`."""
 
     faces: Ints
     vertex_map: Ints
     new_vertex: Ints
-    face_map: Ints
+    face_map: Ints  # (F_new,) old index of each face
     actions: list[str]
 
 
@@ -85,11 +85,11 @@ def _plural_text(text: str, count: int) -> str:
 
 
 def _twins(vertices: Floats, faces: Ints) -> Ints:
-    """(V,) the first of the vertices at the same place to merge each one with, itself if none.
+    """(V,) the vertex to merge each one with: the first at the same place, or itself.
 
     Vertices on boundaries are merged, which closes seams, and so are the ends of an edge of no length. Two
-    inner vertices at the same place are not: there a surface merely touches itself, and merging them would
-    make it non-manifold.
+    inner vertices at the same place are not: there a surface touches itself, and merging them would make it
+    non-manifold.
     """
     group = first_equal(vertices)
     edges = FaceEdges(faces[~repeats_vertex(faces)], len(vertices))
@@ -104,7 +104,7 @@ def _twins(vertices: Floats, faces: Ints) -> Ints:
 
 
 def _folded(faces: Ints, n_vertices: int) -> Bools:
-    """(F,) whether a face and its only copy stick out of a surface which is whole without them."""
+    """(F,) whether a face and its only copy stick out of a surface that is whole without them."""
     first = first_equal(np.sort(faces, axis=1))
     copies = np.bincount(first, minlength=len(faces))[first]
     edges = FaceEdges(faces, n_vertices)

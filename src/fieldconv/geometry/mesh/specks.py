@@ -1,4 +1,4 @@
-"""What of a mesh is its surface, and what are crumbs that scanners and exporters leave beside it."""
+"""Tell the surface of a mesh from the specks that scanners and exporters leave beside it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from fieldconv._arrays import Ints
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import components
 
-SPECK_SHARES = (1e-4, 1e-5, 1e-6, 1e-7)  # of the area: smaller parts are specks …
-ALL_SPECKS_SHARE = 0.01  # … by the first of these by which all specks together have no more than this share
+SPECK_SHARES = (1e-4, 1e-5, 1e-6, 1e-7)  # of the area; parts below the first that fits are specks
+MAX_SPECKS_SHARE = 0.01  # a share fits if all parts below it together have no more than this
 
 
 def surface_vertices(mesh: Mesh) -> Ints:
-    """Return the vertices, ascending, of what counts as the surface of a mesh.
+    """Return the vertices of the surface of a mesh, ascending: those with a face and not of a speck.
 
-    Left out are vertices on no face, and the vertices of specks: parts with less than 1/10,000 of the area.
-    Where all of them together have more than 1/100, only parts with less than 1/100,000 are, and so on.
+    A speck is a part with less than 1/10,000 of the area. If all specks together have more than 1/100, only
+    parts with less than 1/100,000 are specks, and so on.
 
     Examples
     --------
@@ -27,12 +27,12 @@ def surface_vertices(mesh: Mesh) -> Ints:
     """
     count = len(mesh.vertices)
     part = components(count, mesh.faces)
-    counts = np.zeros(count, bool)
-    counts[mesh.faces] = True
-    if np.count_nonzero(np.bincount(part[counts])) > 1:
+    included = np.zeros(count, bool)
+    included[mesh.faces] = True
+    if len(np.unique(part[included])) > 1:
         share = np.bincount(part[mesh.faces[:, 0]], mesh.face_areas / mesh.area, part.max() + 1)
         for limit in SPECK_SHARES:
-            if share[share < limit].sum() <= ALL_SPECKS_SHARE:
-                counts &= (share >= limit)[part]
+            if share[share < limit].sum() <= MAX_SPECKS_SHARE:
+                included &= (share >= limit)[part]
                 break
-    return np.flatnonzero(counts)
+    return np.flatnonzero(included)

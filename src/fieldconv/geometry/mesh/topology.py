@@ -1,4 +1,4 @@
-"""Connectivity of triangle meshes: shared edges, components, fans of faces around vertices, rims of holes."""
+"""Connectivity of triangle meshes: shared edges, components, fans of faces around vertices, rims."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fieldconv._arrays import Bools, Floats, Ints
 class FaceEdges:
     """Edges of triangles, and the faces that share them.
 
-    Half-edge 3f + i of face f runs from its corner i to corner i + 1. Fans and loops are those of faces that
-    name three different vertices each.
+    Half-edge 3f + i of face f runs from its corner i to corner i + 1. Fans and loops need faces of three
+    different vertices.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class FaceEdges:
         self._fan: Ints | None = None
 
     def fans(self) -> Ints:
-        """(3F,) number of the fan each corner belongs to: faces around a vertex joined by edges."""
+        """(3F,) number of the fan of each corner: faces around a vertex that are joined by edges."""
         if self._fan is None:
             here = np.arange(len(self.edge_of), dtype=self.order.dtype)
             after = next_corners(here)
@@ -74,15 +74,14 @@ class FaceEdges:
         return np.flatnonzero(count > 1)
 
     def boundary_loops(self) -> int:
-        """Connected curves of boundary edges; curves that meet in one vertex but different fans are two."""
+        """Number of connected curves of boundary edges; curves that meet in two fans of a vertex are two."""
         boundary = np.flatnonzero(self.faces_of[self.edge_of] == 1)
         if not len(boundary):
             return 0
-        _, ends = np.unique(
-            self.fans()[np.concatenate([boundary, next_corners(boundary)])], return_inverse=True
-        )
-        start, end = ends[: len(boundary)], ends[len(boundary) :]
-        return components_of(int(ends.max()) + 1, start, end)[0]
+        corners = np.stack([boundary, next_corners(boundary)])
+        fans, ends = np.unique(self.fans()[corners], return_inverse=True)
+        start, end = ends.reshape(2, -1)
+        return components_of(len(fans), start, end)[0]
 
 
 def next_corners(corners: Ints) -> Ints:
@@ -97,7 +96,7 @@ def repeats_vertex(faces: Ints) -> Bools:
 
 
 def components_of(size: int, *links: Ints) -> tuple[int, Ints]:
-    """Connected components of a graph given as pairs of arrays of linked nodes."""
+    """Return the number of components of a graph, and that of each node; ``links`` are pairs of arrays."""
     small = np.int32 if size < 2**31 else np.int64  # half the memory
     rows, columns = (np.concatenate(ends, dtype=small) for ends in (links[0::2], links[1::2]))
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
@@ -106,7 +105,7 @@ def components_of(size: int, *links: Ints) -> tuple[int, Ints]:
 
 
 def components(count: int, faces: Ints) -> Ints:
-    """Return for each vertex the number of its component.
+    """Return the number of each vertex's component.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def components(count: int, faces: Ints) -> Ints:
 
 
 def number_of_components(count: int, faces: Ints) -> int:
-    """Return how many parts share no vertex; vertices without a face do not count."""
+    """Return the number of components, without vertices that have no face."""
     return len(np.unique(components(count, faces)[faces[:, 0]]))
 
 
@@ -136,7 +135,7 @@ def edge_graph(points: Floats, faces: Ints) -> csr_array:
 
 
 def neighbour_means(count: int, faces: Ints) -> csr_array:
-    """Return the sparse matrix that takes values at vertices to the mean over each one's neighbours.
+    """Return the sparse matrix whose product with values at vertices is the mean over each one's neighbours.
 
     Examples
     --------
@@ -152,7 +151,7 @@ def neighbour_means(count: int, faces: Ints) -> csr_array:
 
 
 def tidy(count: int, faces: Ints) -> tuple[Ints, Ints]:
-    """Return the vertices kept and the renumbered faces of the largest component without pinched vertices.
+    """Return vertices and renumbered faces of the largest component, once `without_pinches`.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def tidy(count: int, faces: Ints) -> tuple[Ints, Ints]:
 
 
 def renumbered(faces: Ints) -> tuple[Ints, Ints]:
-    """Return the vertices that the faces name, and the faces in numbers of these.
+    """Return the vertices that faces name, and the faces as indices into these.
 
     Examples
     --------
@@ -178,7 +177,7 @@ def renumbered(faces: Ints) -> tuple[Ints, Ints]:
 
 
 def without_pinches(count: int, faces: Ints) -> Ints:
-    """Return the faces without those by which a vertex has more than one fan: the largest fan stays.
+    """Return the faces without all but the largest fan of each vertex.
 
     Examples
     --------
@@ -202,10 +201,10 @@ def without_pinches(count: int, faces: Ints) -> Ints:
 
 
 def manifold_part(count: int, faces: Ints) -> Ints:
-    """Return the faces without those that make the surface branch, or that face against a neighbour.
+    """Return the faces without those where the surface branches or neighbours disagree.
 
-    What is left is a manifold with or without rims: each edge belongs to one or two faces that run along it
-    in opposite directions, and each vertex has one fan.
+    The rest is a manifold with or without rims: each edge has one face, or two that run along it in opposite
+    directions, and each vertex has one fan.
 
     Examples
     --------

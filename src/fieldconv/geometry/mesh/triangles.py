@@ -7,9 +7,8 @@ import numpy as np
 from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.geometry.mesh.topology import repeats_vertex
 
-# A face is degenerate when its height is below this part of its longest side: no direction in it is known.
-_FLAT = 1e-12
-BLOCK = 65_536  # faces of one step: more would only take memory
+MIN_HEIGHT = 1e-12  # of a face, over its longest side: below, directions in it are rounding errors
+BLOCK = 65_536  # faces of one step, to save memory
 
 
 def degenerate(vertices: Floats, faces: Ints) -> Bools:
@@ -22,7 +21,7 @@ def degenerate(vertices: Floats, faces: Ints) -> Bools:
 
 
 def all_degenerate(vertices: Floats, faces: Ints) -> bool:
-    """Whether no face has an area; looks no further than the first that has."""
+    """Return whether every face is degenerate; stops at the first block with another."""
     return all(
         _some_degenerate(vertices, faces[begin : begin + BLOCK]).all()
         for begin in range(0, len(faces), BLOCK)
@@ -32,7 +31,7 @@ def all_degenerate(vertices: Floats, faces: Ints) -> bool:
 def _some_degenerate(vertices: Floats, faces: Ints) -> Bools:
     sides = scaled_sides(vertices, faces)
     doubled = np.linalg.norm(cross(sides[:, 0], sides[:, 1]), axis=1)
-    flat = doubled <= _FLAT * (sides**2).sum(axis=2).max(axis=1)
+    flat = doubled <= MIN_HEIGHT * (sides**2).sum(axis=2).max(axis=1)
     if flat.any():
         flat &= np.isfinite(vertices[faces]).all(axis=(1, 2))
     return np.asarray(repeats_vertex(faces) | flat)
@@ -48,7 +47,7 @@ def scaled_sides(vertices: Floats, faces: Ints) -> Floats:
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Cross products of rows (n, 3), as numpy.cross gives them, in less time and memory."""
+    """Cross products of rows (n, 3), as by numpy.cross, in less time and memory."""
     product = np.empty(np.broadcast_shapes(a.shape, b.shape))
     for axis in range(3):
         one, other = (axis + 1) % 3, (axis + 2) % 3

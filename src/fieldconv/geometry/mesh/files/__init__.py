@@ -1,7 +1,7 @@
 """Mesh files: OBJ, OFF, PLY, STL and GLB, read and written without touching the order of the vertices.
 
-The text formats, PLY and STL are parsed here rather than by trimesh, which splits OBJ vertices by their
-texture indices and keeps no further PLY properties. What each format can hold:
+trimesh reads GLB only: it splits OBJ vertices by their texture indices and drops further PLY properties. Each
+format holds:
 
 ======  ===========================  ==============  ============  =====================
 suffix  positions                    vertex colours  face colours  further vertex data
@@ -25,7 +25,7 @@ import numpy as np
 
 from fieldconv._io import atomic_path
 from fieldconv.geometry.mesh.files import glb, obj, off, ply, stl, xyz
-from fieldconv.geometry.mesh.files.common import LONGEST, Contents, MeshError, check_kind
+from fieldconv.geometry.mesh.files.common import MAX_LETTERS, Contents, MeshError, check_kind
 
 __all__ = ["MESH_SUFFIXES", "Contents", "MeshError", "meshes_below", "read", "write"]
 
@@ -34,7 +34,7 @@ MESH_SUFFIXES = tuple(_FORMATS)
 
 
 def meshes_below(folder: Path) -> list[Path]:
-    """Return all mesh files in a folder and the folders in it, sorted; hidden files are skipped."""
+    """Return all mesh files in a folder and the folders in it, sorted, without hidden files."""
     if not folder.is_dir():
         raise MeshError(f"{folder} is not a folder; check its name")
     found = (p for p in folder.rglob("*") if p.suffix.lower() in MESH_SUFFIXES)
@@ -57,7 +57,7 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
     try:
         if path.is_dir():
             raise MeshError(f"{path} is a folder; give one of the mesh files in it")
-        if path.exists() and not path.is_file():  # reading a pipe could wait forever
+        if path.exists() and not path.is_file():  # reading a FIFO would block
             raise MeshError(f"{path} is no file; give a mesh file")
         data = path.read_bytes()
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
         if not data.strip():
             raise MeshError("the file is empty; fetch or export it again")
         check_kind(data)
-        with np.errstate(all="ignore"):  # whatever numbers the bytes happen to be
+        with np.errstate(all="ignore"):  # the bytes may be any numbers
             contents: Contents = reader.read(data)
         if len(contents.faces) == 0 and not points:
             raise MeshError(
@@ -79,7 +79,7 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
         return contents
     except MeshError as error:
         text = str(error)
-        short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+        short = text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]} …"
         raise MeshError(f"{path}: {short}") from error.__cause__
     except (MemoryError, RecursionError):
         raise MeshError(f"{path}: the file is too large or too deeply nested to be read here") from None
@@ -88,7 +88,7 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
 def write(contents: Contents, path: str | Path) -> list[str]:
     """Write a mesh file in the format of its suffix, whole or not at all.
 
-    Returns what the format could not hold, in words.
+    Returns the parts that the format cannot hold, in words.
     """
     path = Path(path)
     writer = _format_of(path)
@@ -100,7 +100,7 @@ def write(contents: Contents, path: str | Path) -> list[str]:
     data = writer.write(contents)
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
-    return [part for part, given in parts.items() if given and part not in writer.KEEPS]
+    return [part for part, present in parts.items() if present and part not in writer.KEEPS]
 
 
 def _format_of(path: Path) -> ModuleType:

@@ -1,4 +1,4 @@
-"""What the readers and writers of all formats share."""
+"""Common parts of the readers and writers of all formats."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Array, Bools, Bytes, Floats, Ints
 
-MOST_CORNERS = 10_000  # of a face: all its triangles would meet in one vertex
-LONGEST = 300  # letters of a message: files may hold words of any length
+MAX_CORNERS = 10_000  # of a face: all its triangles would meet in one vertex
+MAX_LETTERS = 300  # of a message: files may hold words of any length
 
 
 class MeshError(ValueError):
-    """A mesh, or a mesh file, that cannot be used; the message says why and what to do."""
+    """A mesh, or a mesh file, that cannot be used."""
 
 
 @dataclass
 class Contents:
-    """What a mesh file holds: triangles, colours (red, green, blue, alpha) and further vertex data."""
+    """Contents of a mesh file: triangles, colours (red, green, blue, alpha) and further vertex data."""
 
     vertices: Floats
     faces: Ints
@@ -28,10 +28,11 @@ class Contents:
     vertex_data: dict[str, Array] = field(default_factory=dict)
 
 
-# How files begin that servers, archives and version control put in the place of a mesh.
-_OTHERS = {
-    b"<!doctype": "a web page; open it in a browser to read what the server said, and fetch the mesh again",
-    b"<html": "a web page; open it in a browser to read what the server said, and fetch the mesh again",
+_WEB_PAGE = "a web page; open it in a browser to read what the server said, and fetch the mesh again"
+# First bytes of files that servers, archives and version control put in the place of a mesh.
+_OTHER_KINDS = {
+    b"<!doctype": _WEB_PAGE,
+    b"<html": _WEB_PAGE,
     b"version https://git-lfs": "a Git LFS pointer, not the mesh itself; run `git lfs pull`",
     b"pk\x03\x04": "a ZIP archive; unpack it first",
     b"\x1f\x8b": "compressed (gzip); unpack it first",
@@ -39,37 +40,27 @@ _OTHERS = {
 
 
 def check_kind(data: bytes) -> None:
-    """Raise MeshError if a file is something that often stands where a mesh should be."""
+    """Raise MeshError if a file is of another kind that often takes the place of a mesh."""
     beginning = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for start, what in _OTHERS.items():
+    for start, what in _OTHER_KINDS.items():
         if beginning.startswith(start):
             raise MeshError(f"this is no mesh but {what}")
 
 
 def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:
-    """Return the triangles of polygons, cut around their first corner.
+    """Return the triangles (T, 3) of polygons, cut around their first corner, and the polygon of each (T,).
 
-    Parameters
-    ----------
-    sizes : (P,) int64
-        Number of corners of each polygon; those with fewer than three give no triangle.
-    corners : (sum of sizes,) int64
-        Their vertex indices, one polygon after the other.
-
-    Returns
-    -------
-    faces : (T, 3) int64
-    polygon : (T,) int64
-        The polygon each triangle comes from.
+    ``sizes`` (P,) are the numbers of corners of the polygons, ``corners`` the vertex indices, one polygon
+    after the other. Polygons with fewer than three corners give no triangle.
 
     Examples
     --------
     >>> fan(np.array([3, 4]), np.array([0, 1, 2, 3, 4, 5, 6]))[0].tolist()
     [[0, 1, 2], [3, 4, 5], [3, 5, 6]]
     """
-    if len(sizes) and sizes.max() > MOST_CORNERS:
+    if len(sizes) and sizes.max() > MAX_CORNERS:
         raise MeshError(
-            f"face {int(np.argmax(sizes))} has {sizes.max():,} corners, more than {MOST_CORNERS:,}; cut it "
+            f"face {int(np.argmax(sizes))} has {sizes.max():,} corners, more than {MAX_CORNERS:,}; cut it "
             "into triangles and export it again"
         )
     if (sizes == 3).all():
@@ -112,7 +103,7 @@ def repeats_row(rows: Floats | Ints) -> Bools:
 
 
 def _digests(rows: Floats | Ints) -> NDArray[np.uint64]:
-    """(n,) a number for each row; equal rows have equal ones."""
+    """(n,) a hash of each row."""
     bits = np.ascontiguousarray(rows + rows.dtype.type(0)).view(np.uint64)  # no negative zeros
     digest = np.zeros(len(rows), np.uint64)
     for column in bits.T:
@@ -129,7 +120,7 @@ def colours(values: Array, fractions: bool) -> Bytes:
     return result
 
 
-def show(word: bytes) -> str:
+def quoted(word: bytes) -> str:
     text = word[:30].decode("ascii", errors="replace")
     return repr(text + ("…" if len(word) > 30 else ""))
 
@@ -137,10 +128,10 @@ def show(word: bytes) -> str:
 def vertex_indices(
     values: Floats, vertices: int, sizes: Ints, lines: Ints | None = None, base: int = 0
 ) -> Ints:
-    """Vertex indices, checked before they are cast (NaN and huge numbers have no integer).
+    """Return numbers as vertex indices; raise MeshError if one is out of range.
 
-    ``sizes`` and ``lines`` are the polygons' numbers of corners and places in the file; ``base`` is what
-    the file counts from.
+    ``sizes`` and ``lines`` are the polygons' numbers of corners and lines, ``base`` is the first index in the
+    file.
     """
     bad = ~((values >= 0) & (values < vertices) & (values == np.floor(values)))
     if bad.any():
@@ -155,9 +146,9 @@ def vertex_indices(
 
 
 def declared(word: bytes) -> int:
-    """A count in a header."""
+    """Return a count in a header."""
     if not word.isdigit() or len(word) > 18:
-        raise MeshError(f"{show(word)} in the header is not a count; export the file again")
+        raise MeshError(f"{quoted(word)} in the header is not a count; export the file again")
     return int(word)
 
 

@@ -12,10 +12,10 @@ from fieldconv.geometry.mesh.files.common import Contents, MeshError
 KEEPS = {"vertex colours"}
 
 ADVICE = "the file is not a whole GLB file with triangles; fetch or export it again"
-MOST_NODES = 10_000
-MOST_VERTICES = 3_000_000  # of a file that uses a mesh more than once
-UNPACKED = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
-LOOKS = ("materials", "textures", "images", "samplers", "animations", "skins", "cameras")
+MAX_NODES = 10_000
+MAX_VERTICES = 3_000_000  # of a file that uses a mesh more than once
+COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
+APPEARANCE = ("materials", "textures", "images", "samplers", "animations", "skins", "cameras")
 
 
 def read(data: bytes) -> Contents:
@@ -29,7 +29,7 @@ def read(data: bytes) -> Contents:
         length = int.from_bytes(data[12:16], "little")
         scene = json.loads(data[20 : 20 + length])
         _check(scene, len(data))
-        plain = _without_looks(scene, data[20 + length :])
+        plain = _without_appearance(scene, data[20 + length :])
         mesh = trimesh.load(io.BytesIO(plain), file_type="glb", force="mesh", process=False)
         visual = mesh.visual
         coloured = visual.kind == "vertex"
@@ -40,25 +40,20 @@ def read(data: bytes) -> Contents:
         )
     except MeshError:
         raise
-    except Exception as error:  # trimesh raises whatever its parsing runs into
+    except Exception as error:  # trimesh raises anything on damaged files
         raise MeshError(ADVICE) from error
 
 
 def _check(scene: dict[str, Any], size: int) -> None:
-    """Raise MeshError for a scene that would be far larger than its file."""
-    packed = [name for name in scene.get("extensionsRequired", ()) if name in UNPACKED]
+    """Raise MeshError for a scene that is far larger than its file."""
+    packed = [name for name in scene.get("extensionsRequired", ()) if name in COMPRESSIONS]
     if packed:
         raise MeshError(f"the file is compressed ({packed[0]}); export it without compression")
     accessors, meshes, nodes = (scene.get(key, []) for key in ("accessors", "meshes", "nodes"))
     counts = [accessor["count"] for accessor in accessors]
     # trimesh allocates what is declared.
-    if (
-        any(count > size for count in counts)
-        or sum(
-            count for count, accessor in zip(counts, accessors, strict=True) if "bufferView" not in accessor
-        )
-        > size
-    ):
+    without_data = sum(accessor["count"] for accessor in accessors if "bufferView" not in accessor)
+    if max([*counts, without_data]) > size:
         raise MeshError(ADVICE)
     parents = [child for node in nodes for child in node.get("children", ())]
     if len(set(parents)) < len(parents):
@@ -69,16 +64,16 @@ def _check(scene: dict[str, Any], size: int) -> None:
     ]
     used = [node["mesh"] for node in nodes if "mesh" in node]
     total = sum(vertices[mesh] for mesh in used)
-    if len(nodes) > MOST_NODES or (total > MOST_VERTICES and total > 2 * sum(vertices)):
+    if len(nodes) > MAX_NODES or (total > MAX_VERTICES and total > 2 * sum(vertices)):
         raise MeshError(
             f"the scene has {len(nodes):,} nodes, with {total:,} vertices of which the file holds "
             f"{sum(vertices):,}; export one mesh instead of many copies"
         )
 
 
-def _without_looks(scene: dict[str, Any], rest: bytes) -> bytes:
-    """The same file without materials and pictures, which would be read and joined as well."""
-    for key in LOOKS:
+def _without_appearance(scene: dict[str, Any], rest: bytes) -> bytes:
+    """Return the file without materials and pictures, which trimesh would read and join."""
+    for key in APPEARANCE:
         scene.pop(key, None)
     for mesh in scene.get("meshes", ()):
         for primitive in mesh["primitives"]:

@@ -1,4 +1,4 @@
-"""OBJ: positions, their colours, and faces; textures, normals and materials are left aside."""
+"""OBJ: positions, their colours, and faces; textures, normals and materials are ignored."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from fieldconv.geometry.mesh.files.common import (
     count_up,
     declared,
     fan,
-    show,
+    quoted,
     truncated,
     vertex_indices,
 )
@@ -129,7 +129,7 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
             case [] | ["comment" | "obj_info", *_]:
                 pass
             case _:
-                raise MeshError(f"PLY header: cannot read {show(line)}; export the file again")
+                raise MeshError(f"PLY header: cannot read {quoted(line)}; export the file again")
     if not style:
         raise MeshError("the PLY header has no format line; export the file again")
     if len(elements) > MAX_PROPERTIES or any(

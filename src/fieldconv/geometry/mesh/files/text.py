@@ -1,4 +1,4 @@
-"""Text files as words and numbers, read without loops in Python."""
+"""Read text files as words and numbers, without loops in Python."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import warnings
 import numpy as np
 
 from fieldconv._arrays import Array, Floats, Ints
-from fieldconv.geometry.mesh.files.common import MeshError, count_up, show
+from fieldconv.geometry.mesh.files.common import MeshError, count_up, quoted
 
 
 class Words:
-    """Words of a text, found without a loop in Python.
+    """Words of a text.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Words:
             spread = np.diff(np.append(self.begins[wanted[0] : wanted[-1] + 1], end))
             text = np.where(np.repeat(chosen, spread), text, np.uint8(32))
         with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # how fromstring says that it stopped early
+            warnings.simplefilter("error", DeprecationWarning)  # raised where fromstring stops early
             try:
                 values = np.fromstring(text.tobytes(), dtype=np.float64, sep=" ")
             except (ValueError, DeprecationWarning):
@@ -77,15 +77,14 @@ class Words:
         return values if len(values) == len(wanted) else None
 
     def _not_a_number(self, words: Ints) -> MeshError:
-        for block in np.array_split(
-            words, len(words) // 10_000 + 1
-        ):  # one by one in the first bad block only
+        # One by one in the first bad block only.
+        for block in np.array_split(words, len(words) // 10_000 + 1):
             for word in block.tolist() if self._parsed(block) is None else ():
                 try:
                     float(self[word])
                 except ValueError:
                     return MeshError(
-                        f"line {self.line[word]}: {show(self[word])} is not a number; export the file again"
+                        f"line {self.line[word]}: {quoted(self[word])} is not a number; export the file again"
                     )
         return MeshError("it has words that are no numbers; export the file again")
 
@@ -96,7 +95,7 @@ def without_comments(data: bytes) -> bytes:
 
 
 def equal_rows(words: Words, first: Ints, lengths: Ints) -> Floats:
-    """(V, width) numbers of rows that must have the same number of them, three or more."""
+    """(V, width) numbers of rows of equal lengths, three or more."""
     width = int(lengths[0]) if len(lengths) else 3
     bad = (lengths != width) | (lengths < 3)
     if bad.any():

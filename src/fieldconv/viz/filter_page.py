@@ -86,7 +86,7 @@ def write_filters(
 def response_panels(mesh: Mesh, responses: Sequence[tuple[str, Array]], *, channels: int = 6) -> list[Panel]:
     """Return one panel per block: the magnitudes of its strongest channels at the vertices, with arrows.
 
-    Responses are names and (V, C) complex outputs; at most so many ``channels`` are shown, and at most eight.
+    Responses are names and (V, C) complex outputs; at most ``channels`` of each are shown, and at most eight.
     """
     panels = []
     for name, values in responses:
@@ -110,14 +110,14 @@ def _filter_sheet(name: str, images: Array, most: int) -> str:
     strength = np.sqrt(np.nanmean(np.abs(images) ** 2, axis=(2, 3)))
     rows = np.argsort(-strength.mean(axis=1), kind="stable")[:most]
     columns = np.argsort(-strength.mean(axis=0), kind="stable")[:most]
-    shown = images[np.ix_(rows, columns)]
-    largest = float(np.nanpercentile(np.abs(shown), 97))  # a few peaks would make the rest pale
+    strongest = images[np.ix_(rows, columns)]
+    largest = float(np.nanpercentile(np.abs(strongest), 97))  # a few peaks would make the rest pale
     caption = f"{inputs} inputs → and {outputs} outputs ↓"
     if len(rows) < outputs or len(columns) < inputs:
         caption += f", the strongest {len(columns)} and {len(rows)} of them"
     picture = (
         f'<img class="filters" alt="{len(rows)} by {len(columns)} filters of {escape(name)}" '
-        f'src="{_png(filter_sheet(shown, largest))}" style="max-width:{72 * len(columns)}px">'
+        f'src="{_png(filter_sheet(strongest, largest))}" style="max-width:{72 * len(columns)}px">'
     )
     return page.section(_capital(name), picture, f"{caption}; strongest colours at |f| = {largest:.2g}.")
 

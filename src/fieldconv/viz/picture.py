@@ -59,11 +59,11 @@ def write_picture(
         raise ValueError("nothing to draw; give at least one panel")
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    shown = [next(iter(panel.colourings), None) for panel in panels]
-    legend = _legend(shown)
+    colourings = [next(iter(panel.colourings), None) for panel in panels]
+    legend = _legend(colourings)
     entries_per_row = max(1, int(columns * size / 1.25))
     below = 0.28 * -(-len(legend) // entries_per_row) + 0.15 if legend else 0.0
-    bars = 0.62 if any(isinstance(colouring, Scalar | Polar) for colouring in shown) else 0.1
+    bars = 0.62 if any(isinstance(colouring, Scalar | Polar) for colouring in colourings) else 0.1
     head = 0.45 if title else 0.1
     width, height = columns * size, head + rows * (size + 0.35 + bars) + below
     figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white")
@@ -72,7 +72,7 @@ def write_picture(
         figure.text(0.5, 1 - 0.25 / height, title, fontsize=13, weight="bold", **centred)
     camera = Camera.home(panels[0], up=up)
     pixels = round(size * dpi)
-    for k, (panel, colouring) in enumerate(zip(panels, shown, strict=True)):
+    for k, (panel, colouring) in enumerate(zip(panels, colourings, strict=True)):
         left = (k % columns) * size
         top = height - head - (k // columns) * (size + 0.35 + bars)
         axes = figure.add_axes((left / width, (top - 0.35 - size) / height, size / width, size / height))
@@ -263,10 +263,10 @@ def _light(corners, weights, points, normals):  # type: ignore[no-untyped-def]
     return light
 
 
-def _legend(shown: Sequence[Colouring | None]) -> list[Patch]:
+def _legend(colourings: Sequence[Colouring | None]) -> list[Patch]:
     """Return handles for the classes that occur, each once."""
     entries: dict[tuple[int, str], Patch] = {}
-    for colouring in shown:
+    for colouring in colourings:
         if isinstance(colouring, Labels):
             for k in np.unique(colouring.values[colouring.values >= 0]):
                 name = plain_text(colouring.names[k])

@@ -146,14 +146,14 @@ class Plot:
             warnings.filterwarnings("ignore", "Glyph")  # the reader's browser has more letters
             self.figure.savefig(file, format="svg", transparent=True, metadata=unknown)
         width, height = 72 * self.figure.get_size_inches()
-        drawn = _for_page(file.getvalue())
+        content = _for_page(file.getvalue())
         spots = "".join(self._spot(spot, height) for spot in self.spots)
         keys = "".join(f"<span>{_swatch(key)}{escape(key.name)}</span>" for key in self.keys)
         return (
             f'<div class="plot" style="max-width:{MAX_PIXELS_PER_POINT * width:.0f}px">'
             + (f'<div class="keys">{keys}</div>' if keys else "")
             + f'<svg viewBox="0 0 {width:.1f} {height:.1f}" style="min-width:{width:.0f}px" role="img" '
-            f'aria-label="{escape(self.label)}">{drawn}{spots}</svg></div>'
+            f'aria-label="{escape(self.label)}">{content}{spots}</svg></div>'
         )
 
     def _spot(self, spot: Spot, height: float) -> str:
@@ -225,7 +225,7 @@ def _smaller(tag: str) -> str:
     tag = re.sub(r'(<g) id="[^"]*"', r"\1", tag)  # would occur in each plot of a page
     tag = re.sub(r"(\.\d\d)\d+", r"\1", re.sub(r"\s+", " ", tag))
     return re.sub(
-        r"(stroke|fill): (#[0-9a-f]{6})", lambda found: f"{found[1]}: {_on_page(*found.groups())}", tag
+        r"(stroke|fill): (#[0-9a-f]{6})", lambda style: f"{style[1]}: {_on_page(*style.groups())}", tag
     )
 
 

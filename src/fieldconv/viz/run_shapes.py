@@ -22,8 +22,8 @@ def shape_panels(run: Run) -> list[Panel]:
     files = run.shape_files()
     template = None if run.template_file is None else Mesh.load(run.template_file)
     pairs = any(partner_file(path).exists() for _, path in files)
-    most = 2 if pairs else 3 if template is not None else 4  # leaves room for partners or the template
-    files = [files[k] for k in worst_and_best(range(len(files)), most)]
+    max_shapes = 2 if pairs else 3 if template is not None else 4  # leaves room for partners or the template
+    files = [files[k] for k in worst_and_best(range(len(files)), max_shapes)]
     shapes = []
     for place, path in files:
         mesh, values = read_shape(path)
@@ -36,8 +36,8 @@ def shape_panels(run: Run) -> list[Panel]:
         title, _, other = str(record.get("name", mesh.name)).partition(" → ")
         text = run.describe(record)
         note = ": ".join(filter(None, (standing, text))) if len(shapes) > 1 else text
-        ways = colourings(values, mesh, template, largest)
-        panels.append(Panel(mesh=mesh, title=title, note=note, colourings=ways))
+        own = colourings(values, mesh, template, largest)
+        panels.append(Panel(mesh=mesh, title=title, note=note, colourings=own))
         if partner_file(path).exists():
             partner, _ = read_shape(partner_file(path))
             panels.append(

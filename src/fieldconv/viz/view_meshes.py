@@ -145,13 +145,13 @@ def _panels(
     largest = {"field": float(max((size.max(initial=0) for size in sizes), default=0))}
     panels = template_panels(template, (own for given in (*first, *in_files) for own in given.values))
     for mesh, given, values, own in zip(meshes, first, in_options, in_files, strict=True):
-        ways = [
+        every = [
             *colourings(given.values, mesh, template),
             *colourings(values, mesh, meshes[0], largest),
             *colourings(own.values, mesh, template),
         ]
         note = ", ".join(filter(None, (given.note, own.note)))
-        panels.append(Panel(mesh=mesh, note=note, colourings=ways))
+        panels.append(Panel(mesh=mesh, note=note, colourings=every))
     return panels
 
 

@@ -68,7 +68,7 @@ def test_each_command_explains_itself_without_torch(name):
         ("info no-such-file.obj", "stderr", True),
     ],
 )
-def test_commands_end_quietly_when_nobody_reads_what_they_print(folder, line, closed, buffered):
+def test_commands_end_quietly_when_the_reader_closes_the_pipe(folder, line, closed, buffered):
     words = line.replace("MESH", str(folder / "ball.ply")).split()
     reader, writer = os.pipe()
     os.close(reader)
@@ -86,7 +86,7 @@ def test_commands_end_quietly_when_nobody_reads_what_they_print(folder, line, cl
     assert not (done.stderr if closed == "stdout" else done.stdout)
 
 
-def test_pipes_of_its_own_that_break_are_no_quiet_end(monkeypatch, capsys):
+def test_broken_pipes_of_workers_are_errors(monkeypatch, capsys):
     def fails(**_):
         raise BrokenPipeError(errno.EPIPE, "a worker has ended")
 

@@ -34,7 +34,7 @@ print(*(name for name in ("torch_geometric", "torch._dynamo") if name in sys.mod
     assert not run(code).splitlines()[-1]
 
 
-def test_no_garbage_is_looked_for_at_the_end():
+def test_garbage_is_not_collected_at_the_end():
     code = """
 import atexit, gc
 @atexit.register

@@ -180,7 +180,7 @@ def help_of(arguments: Arguments, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_help_has_what_docstrings_say(arguments: Arguments, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_comes_from_docstrings(arguments: Arguments, capsys: pytest.CaptureFixture[str]) -> None:
     shown = help_of(arguments, capsys)
     assert shown.startswith("usage: fieldconv draw RUN|NAME MESH [MESH ...] --out PATH [OPTIONS]\n")
     assert "\n\nA second paragraph that says more.\n\n" in shown

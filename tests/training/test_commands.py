@@ -297,7 +297,7 @@ def test_resume_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert not (tmp_path / "typo").exists()
 
 
-def test_evaluate_changes_what_is_given_and_keeps_the_rest(run: Path, tmp_path: Path) -> None:
+def test_evaluate_takes_other_options_from_the_run(run: Path, tmp_path: Path) -> None:
     # Split seeds draw nothing where the folder says what its test part is: the same data, the same numbers.
     first = json.loads((run / "evaluation" / "metrics.json").read_text(encoding="utf-8"))["metrics"]
     assert main(["evaluate", str(run), "--split-seed", "3", "--out", str(tmp_path)]) == 0

@@ -150,7 +150,7 @@ def test_paired_test_does_not_care_for_ties_or_signs() -> None:
     assert paired_test([1.0] * 8) == 2 / 2**8
 
 
-def test_equal_networks_are_rarely_told_apart() -> None:
+def test_equal_networks_rarely_differ_significantly() -> None:
     draw = np.random.default_rng(0)
     chances = [paired_test(draw.normal(size=30), rounds=1000) for _ in range(300)]
     assert 0.02 < np.mean(np.array(chances) < 0.05) < 0.09
@@ -262,7 +262,7 @@ def test_a_run_that_fails_is_named_and_the_others_go_on(
     assert float(row["accuracy"]) == alike.metrics["accuracy"]  # as in a comparison where nothing fails
 
 
-def test_command_says_what_it_does_and_what_it_found(
+def test_the_command_prints_progress_and_results(
     found: Comparison, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where there is no terminal: a line for each run that is trained, none for those that are done."""

@@ -223,15 +223,13 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = blobs(count=2)
     model = tiny_network("segmentation", data)
 
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
+    def stop(row: dict[str, float]) -> None:
+        if row["epoch"] == 2:
+            raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "fieldconv.training.loop.write_log", lambda path, rows: stop() if len(rows) == 2 else None
-        )
-        with pytest.raises(KeyboardInterrupt):
-            train(model, data, preset="tiny", epochs=3, out=folder, quiet=True)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, data, preset="tiny", epochs=3, out=folder, quiet=True, each_epoch=stop)
+    (folder / "metrics.csv").unlink()  # as after a kill between state and metrics
     return folder
 
 

@@ -67,7 +67,7 @@ def test_turned_shapes_have_the_same_probabilities(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_turned_faces_change_no_label_and_are_said(model: FCNet, name: str) -> None:
+def test_turned_faces_change_no_label_and_are_reported(model: FCNet, name: str) -> None:
     vertices, faces = SHAPES[name]
     expected = predict(model, Mesh(vertices, faces), descriptors=False).labels
     turned = np.random.default_rng(0).random(len(faces)) < 0.3
@@ -138,7 +138,7 @@ def test_matches_do_not_depend_on_numbers_either() -> None:
     assert (found[first[2]] == second[2][expected]).mean() >= 0.999
 
 
-def test_a_one_sided_surface_is_used_as_it_is_and_said_to_be() -> None:
+def test_a_one_sided_surface_is_used_unchanged_and_reported() -> None:
     network = FCNet.for_task("segmentation", classes=2, preset="tiny", samples=None)
     found = predict(network, Mesh(*shapes.mobius()), descriptors=False)
     assert "one-sided" in str(found.input)

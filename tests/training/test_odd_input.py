@@ -79,7 +79,7 @@ def test_python_has_it_too() -> None:
     assert found.input.without_position == 1
 
 
-def test_folders_and_files_in_the_place_of_objects_are_told_the_right_call() -> None:
+def test_errors_for_paths_in_place_of_objects_name_the_right_call() -> None:
     mesh, _ = blob(0, 1)
     with pytest.raises(TypeError, match=r"not str; read one with fc\.load\('RUN'\)"):
         predict("RUN", mesh)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ def none_score(truth: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("species", "seed"), [("quadruped", 3), ("lizard", 5), ("octopus", 1)])
-def test_the_round_trip_tells_what_a_cut_creature_lacks(species: str, seed: int) -> None:
+def test_the_round_trip_error_finds_missing_parts(species: str, seed: int) -> None:
     """With true maps between a whole creature and another of its kind that was cut."""
     whole = make_creature(species, seed)
     torn = make_creature(species, seed + 100, difficulty="cut")

@@ -75,7 +75,7 @@ def test_a_network_to_begin_with_gives_its_settings() -> None:
     assert settings.sources["network.head"] == "task segmentation"
 
 
-def test_what_the_data_decides_is_named_too() -> None:
+def test_values_from_the_data_have_a_source() -> None:
     settings = RunSettings.assemble("segmentation").with_outputs(7)
     assert settings.network.outputs == 7
     assert settings.sources["network.outputs"] == "the data"
@@ -159,7 +159,7 @@ def test_a_task_needs_no_default_preset(monkeypatch: pytest.MonkeyPatch) -> None
     assert Nameless().surface_settings.radius == 0.1
 
 
-def test_gathering_has_what_presets_say_of_the_network_it_extends() -> None:
+def test_gathering_takes_presets_of_the_network_it_extends() -> None:
     one, other = (network_named(name).for_task("matching", preset="paper") for name in ("fcnet", "gathering"))
     assert one.config.to_dict() == other.config.to_dict()
 

@@ -75,7 +75,7 @@ def test_a_ball_is_no_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "hardly like the template" in capsys.readouterr().out
 
 
-def test_shapes_out_of_scope_are_said_to_be_so(template: fc.Mesh) -> None:
+def test_shapes_out_of_scope_are_reported(template: fc.Mesh) -> None:
     network = fc.load("bodies")
     task = task_of(network)
     person = fc.Mesh(template.vertices, template.faces)
@@ -107,3 +107,8 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models"]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in MODELS)
+
+
+def test_results_of_a_shipped_network_need_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "bodies"]) == 1
+    assert "bodies is not a run folder; give --out FOLDER" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_every_task_trains_and_is_measured(task: str) -> None:
     assert model.task == task
 
 
-def test_segmentation_learns_what_can_be_learnt() -> None:
+def test_segmentation_learns() -> None:
     data, unseen = blobs(count=6), blobs(count=2, first=50)
     model = tiny_network("segmentation", data, width=8)
     rows = train(model, data, preset="tiny", epochs=8, rotate=False, quiet=True)
@@ -66,7 +66,7 @@ def test_each_mesh_takes_turns_with_its_copies(
 
 
 @pytest.mark.parametrize("damaged", [0, 1])
-def test_who_learnt_from_damaged_copies_remembers(tmp_path: Path, damaged: int) -> None:
+def test_checkpoints_keep_whether_copies_were_damaged(tmp_path: Path, damaged: int) -> None:
     data = blobs(count=1)
     model = tiny_network("segmentation", data)
     train(model, data, preset="tiny", epochs=2, quiet=True, damaged=damaged, out=tmp_path)
@@ -295,13 +295,13 @@ def test_a_run_is_not_trained_over(tmp_path: Path) -> None:
         train(tiny_network("segmentation", data), data, preset="tiny", epochs=1, out=tmp_path, quiet=True)
 
 
-def test_nothing_to_train_on_is_said() -> None:
+def test_an_empty_dataset_is_an_error() -> None:
     data = blobs(count=2)
     with pytest.raises(ValueError, match="nothing to train on"):
         train(tiny_network("segmentation", data), data[[]], preset="tiny", quiet=True)
 
 
-def test_predictions_of_what_is_no_mesh_are_explained() -> None:
+def test_predicting_something_else_than_a_mesh_is_an_error() -> None:
     model = tiny_network("segmentation", blobs(count=1))
     for wrong in (None, np.zeros((4, 3))):
         with pytest.raises(TypeError, match="give a Mesh, a file, or several"):

@@ -55,7 +55,7 @@ def evaluate_command(
             f"{run} was trained on {source.data}, which is not here; say where it is with --data"
         )
     if out is None and not run.is_dir():
-        raise ValueError(f"{run} comes with the package; give --out FOLDER for the results")
+        raise ValueError(f"{run} is not a run folder; give --out FOLDER for the results")
     unlike = source != own or part != "test" or samples is not None
     if out is None and "source" in config and unlike:
         raise ValueError(f"{run} keeps the results of its own test part; give --out FOLDER for others")

@@ -1,6 +1,8 @@
 """Datasets as a user of torch sees them."""
 
 import copy
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -42,6 +44,19 @@ def make(spheres, **options):
         "pre_transform": ToSurface(0.5, samples=20),
     } | options
     return FolderDataset(spheres / "data", "segmentation", **options)
+
+
+def stored(folder):
+    """The files of a cache, by name; a file that is written again is another one."""
+    return {path: path.stat().st_ino for path in folder.rglob("*.surface")}
+
+
+def spoil_meshes(folder):
+    """Make the mesh files of a folder unreadable, without a change of their size and time."""
+    for path in folder.glob("*.obj"):
+        about = path.stat()
+        path.write_bytes(b"?" * about.st_size)
+        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 def test_labels_at_samples_and_at_vertices(spheres):
@@ -101,23 +116,26 @@ def test_batches_and_plain_loaders(spheres):
     assert torch.equal(worked[2].pos, data[2].pos)
 
 
-def test_the_second_time_nothing_is_read(spheres, monkeypatch):
+def test_the_second_time_no_mesh_is_read_and_no_surface_prepared(spheres):
     first = make(spheres)
-    monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
-    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("a surface was built"))
+    before = stored(spheres / "cache")
+    spoil_meshes(spheres / "data")
     second = make(spheres)
+    assert stored(spheres / "cache") == before
     for one, two in zip(first, second, strict=True):
         assert one.to_dict().keys() == two.to_dict().keys()
         for key, value in one.to_dict().items():
             assert torch.equal(value, two[key]) if isinstance(value, torch.Tensor) else value == two[key]
 
 
-def test_what_was_precomputed_is_used(spheres, monkeypatch):
+def test_precomputed_surfaces_are_used(spheres):
     cache = SurfaceCache(spheres / "cache")
     for path in (spheres / "data").glob("*.obj"):
         cache.surface(Mesh.load(path), ToSurface(0.5, samples=20).settings)
-    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("prepared again"))
+    before = stored(spheres / "cache")
     assert len(make(spheres)) == 5
+    assert before.items() <= stored(spheres / "cache").items()
+    assert len(stored(spheres / "cache")) == len(before) + 5  # one for each target
 
 
 def test_changed_files_and_settings_are_noticed(spheres):
@@ -127,17 +145,17 @@ def test_changed_files_and_settings_are_noticed(spheres):
     assert make(spheres, pre_transform=ToSurface(0.5, samples=10))[2].num_nodes == 10
 
 
-def test_what_does_not_fit_in_memory_is_read_again(spheres, monkeypatch):
+def test_surfaces_that_do_not_fit_in_memory_are_read_again(spheres):
     whole, lean = make(spheres), make(spheres, memory=0)
-    kept = make(spheres, memory=0, cache=False)
-    read, find = [], SurfaceCache.find_by_digest
-    monkeypatch.setattr(SurfaceCache, "find_by_digest", lambda *a: read.append(a) or find(*a))
-    monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
-    for number in (1, 2):
+    uncached = make(spheres, memory=0, cache=False)
+    spoil_meshes(spheres / "data")
+    for _ in range(2):
         assert torch.equal(lean[3].log, whole[3].log)
-        assert len(read) == number
     assert lean[3].name == "3.obj"
-    assert torch.equal(kept[3].log, whole[3].log)  # what is not on disk stays in memory
+    shutil.rmtree(spheres / "cache")
+    assert torch.equal(uncached[3].log, whole[3].log)  # what is not on disk stays in memory
+    with pytest.raises(DatasetError, match=r"3\.obj"):
+        lean[3]
 
 
 def test_ones_own_preparation(spheres):
@@ -270,33 +288,35 @@ def test_pairs_of_a_held_out_and_another_shape_are_left_out(pairs):
     assert (kept.names, held.names) == (["b.off → b.off"], [])
 
 
-def test_matches_are_kept_too(pairs, monkeypatch):
+def test_matches_are_stored_too(pairs):
     options = {"split": "all", "cache": pairs / "cache", "pre_transform": ToSurface(0.4, samples=30)}
     first = FolderDataset(pairs / "data", **options)
-    sought = "fieldconv.datasets.prepared.find_matches"
-    monkeypatch.setattr(sought, lambda *_: pytest.fail("matches were sought again"))
+    before = stored(pairs / "cache")
     second = FolderDataset(pairs / "data", **options)
+    assert stored(pairs / "cache") == before
     assert torch.equal(first[0].matches.ball, second[0].matches.ball)
     assert isinstance(second[0].matches, Matches)
 
 
-def test_what_changes_nothing_is_not_prepared_again(spheres, monkeypatch):
+def test_settings_that_change_nothing_prepare_nothing(spheres):
     """A trained network samples dense meshes and subdivides sparse ones; these are neither."""
     before = make(spheres, pre_transform=ToSurface(0.4))
-    monkeypatch.setattr("fieldconv.surface.cache.make_parts", lambda *_: pytest.fail("prepared again"))
-    for _ in range(2):  # targets are made anew the first time, then kept
+    files = stored(spheres / "cache")
+    for _ in range(2):  # targets are attached anew the first time, then stored
         after = make(spheres, pre_transform=ToSurface(0.4, samples=63, min_vertices=34))
         for one, other in zip(before, after, strict=True):
             assert torch.equal(one.log, other.log)
             assert torch.equal(one.y, other.y)
-        monkeypatch.setattr(Mesh, "load", lambda path: pytest.fail("a mesh was read"))
+        assert files.items() <= stored(spheres / "cache").items()
+        assert len(stored(spheres / "cache")) == len(files) + 5
+        spoil_meshes(spheres / "data")
 
 
 OTHER_SAMPLES = [{"sampling_seed": 3}, {"smoothing": 0.1}, {"min_vertices": 400}, {"closed": True}]
 
 
 @pytest.mark.parametrize("changes", OTHER_SAMPLES, ids=lambda changes: next(iter(changes)))
-def test_labels_of_samples_are_kept_for_just_these(spheres, changes):
+def test_stored_labels_are_for_these_samples_only(spheres, changes):
     """The same mesh, number of samples and cache, but other vertices are the samples."""
     make(spheres, pre_transform=ToSurface(0.4, samples=20))
     for surface in make(spheres, pre_transform=ToSurface(0.4, samples=20, **changes)):
@@ -304,7 +324,7 @@ def test_labels_of_samples_are_kept_for_just_these(spheres, changes):
 
 
 @pytest.mark.parametrize("changes", OTHER_SAMPLES, ids=lambda changes: next(iter(changes)))
-def test_matches_of_samples_are_kept_for_just_these(pairs, changes):
+def test_stored_matches_are_for_these_samples_only(pairs, changes):
     options = {"split": "all", "cache": pairs / "cache"}
     FolderDataset(pairs / "data", pre_transform=ToSurface(0.4, samples=30), **options)
     prepared = ToSurface(0.4, samples=30, **changes)
@@ -315,7 +335,7 @@ def test_matches_of_samples_are_kept_for_just_these(pairs, changes):
             assert torch.equal(one.matches[name], value)
 
 
-def test_reshaped_elements_keep_order_names_and_labels(spheres, monkeypatch):
+def test_reshaped_elements_keep_order_names_and_labels(spheres):
     data = make(spheres)[[3, 1]]
     other = data.reshaped(1)
     assert other.names == data.names
@@ -325,9 +345,10 @@ def test_reshaped_elements_keep_order_names_and_labels(spheres, monkeypatch):
         assert torch.equal(two.y, two.vertex_y[two.sample])
     assert not np.allclose(other.meshes(0)[0].vertices, other.meshes(1)[0].vertices)  # each its own way
     assert not np.allclose(other.meshes(0)[0].vertices, data.reshaped(2).meshes(0)[0].vertices)
-    # Kept on disk, and a mesh is reshaped alike whatever else is chosen.
-    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("a surface was built"))
+    # A stored copy is used again, whichever other elements are chosen.
+    before = stored(spheres / "cache")
     again = make(spheres)[[1]].reshaped(1)
+    assert stored(spheres / "cache") == before
     assert torch.equal(again[0].x, other[1].x)
 
 
@@ -339,7 +360,7 @@ def test_reshaped_pairs(pairs):
     assert torch.equal(other[0].matches.match, torch.arange(30).expand(2, 30))  # still matches itself
 
 
-def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatch):
+def test_damaged_elements_keep_order_names_and_labels(spheres):
     data = make(spheres)[[3, 1]]
     other = data.damaged(1)
     assert other.names == data.names
@@ -351,8 +372,9 @@ def test_damaged_elements_keep_order_names_and_what_is_known(spheres, monkeypatc
         assert torch.equal(two.vertex_y, one.vertex_y[torch.from_numpy(done.nearest)])
         assert torch.equal(two.y, two.vertex_y[two.sample])
     assert other.meshes(0)[0].vertices.shape != data.damaged(2).meshes(0)[0].vertices.shape
-    monkeypatch.setattr(Surface, "prepare", lambda *_, **__: pytest.fail("a surface was built"))
+    before = stored(spheres / "cache")
     again = make(spheres)[[1]].damaged(1)
+    assert stored(spheres / "cache") == before
     assert torch.equal(again[0].x, other[1].x)
 
 
@@ -369,7 +391,7 @@ def test_damaged_copies_are_no_sparser_than_what_predictions_are_made_on(samples
         sparse = len(done.mesh.vertices) < 0.8 * min_vertices
         assert sparse == (len(found.mesh.vertices) > len(done.mesh.vertices))
         height = found.mesh.vertices[:, 2]
-        assert (found.target == (height > 0))[abs(height) > 0.4].mean() > 0.95  # truth is carried along
+        assert (found.target == (height > 0))[abs(height) > 0.4].mean() > 0.95  # labels follow the vertices
         subdivided += sparse
     assert (subdivided > 3) == (samples is None)  # a copy never has fewer than 100 vertices
 

@@ -330,7 +330,7 @@ def test_names_and_numbers_do_not_mix(tmp_path):
     assert "1 of 2 files of labels hold names, the others numbers; write all alike" in problems
 
 
-def test_small_sets_are_told(tmp_path):
+def test_small_sets_are_reported(tmp_path):
     for side, count in (("train", 3), ("test", 1)):
         for i in range(count):
             write_mesh(tmp_path / side / f"{i}.obj")
@@ -346,7 +346,7 @@ def test_small_sets_are_told(tmp_path):
     assert single == "Learnt from a single mesh: tail."
 
 
-def test_sets_that_are_large_enough_are_left_in_peace(tmp_path):
+def test_large_sets_get_no_advice(tmp_path):
     for label in ("cat", "dog"):
         for i in range(15):
             write_mesh(tmp_path / label / f"{i}.obj")

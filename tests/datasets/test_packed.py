@@ -38,7 +38,7 @@ def assert_same(one: Any, other: Any) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_is_packed_is_what_was_there(task: str, tmp_path: Path) -> None:
+def test_a_packed_dataset_equals_the_original(task: str, tmp_path: Path) -> None:
     data = blobs(task, count=3, samples=60)
     found = packed(tmp_path, data)
     assert (len(found), found.names, found.num_classes) == (len(data), data.names, data.num_classes)
@@ -139,7 +139,7 @@ def test_other_settings_are_prepared_anew(tmp_path: Path) -> None:
     assert opened(min_vertices=400)[0].num_nodes > 162
 
 
-def test_what_is_wrong_is_said_in_a_line(tmp_path: Path) -> None:
+def test_problems_are_reported_in_one_line(tmp_path: Path) -> None:
     data = blobs(count=2)
     found = packed(tmp_path, data)
     with pytest.raises(DatasetError, match="packed for segmentation, not for classification"):
@@ -162,20 +162,20 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["packed.json", "train.json"])
 @pytest.mark.parametrize("seed", range(30))
-def test_a_damaged_index_is_said_in_a_line(name: str, seed: int, tmp_path: Path) -> None:
+def test_a_damaged_index_is_reported_in_one_line(name: str, seed: int, tmp_path: Path) -> None:
     packed(tmp_path, blobs(count=2))
     draw = np.random.default_rng(seed)
     content = json.loads((tmp_path / name).read_text(encoding="utf-8"))
     key = list(content)[draw.integers(len(content))]
     content[key] = [None, 10**400, "x" * 10**5, [], {}, [[]], [["a"]], [[1, 2, 3, 4]], -1, True][seed % 10]
     (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
-    said = ""
+    message = ""
     try:
         assert len(open_dataset(tmp_path, cache=False, progress=False)[0].y)
     except ValueError as error:
-        said = str(error)
-    assert len(said.splitlines()) <= 1
-    assert len(said) < 1000
+        message = str(error)
+    assert len(message.splitlines()) <= 1
+    assert len(message) < 1000
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:

@@ -48,11 +48,11 @@ class DataSource:
         check_count("vertices", self.vertices)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> DataSource:
+    def from_dict(cls, values: Mapping[str, object]) -> DataSource:
         """Build from what a file holds."""
         return cls(**checked(cls, values))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values that JSON can hold."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
@@ -107,14 +107,14 @@ class DataSource:
             **options,
         )
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """Return what a checkpoint and a report say of the data: its name, up axis, published results."""
         if self.folder is None:
             return {"dataset": "creatures", "up": "z"}
         benchmark = self.folder.benchmark
         if benchmark is None:
             return {"dataset": Path(self.folder.root).name}
-        about: dict[str, Any] = {"dataset": benchmark.key, "up": benchmark.up}
+        about: dict[str, object] = {"dataset": benchmark.key, "up": benchmark.up}
         published = benchmark.published
         if published is not None:
             about["benchmark"] = {

@@ -34,18 +34,14 @@ class FAUST(Benchmark):
     names (from 1) the vertex of that shape at the same point of the body. So the target of vertex v is the
     template's entry in the first line in which the shape's entry is v. Vertices that no line names take the
     target of the geodesically nearest one that is named.
+    Other parameters are those of `Benchmark`.
 
     Parameters
     ----------
-    root : path
-    split : {"train", "test", "all"}
-        Shapes 0–79, shapes 80–99, all there are.
     indices : iterable of int, optional
-        These shapes instead, such as ``range(70)`` to train and ``range(70, 80)`` to validate.
+        These shapes instead of a split (train: 0–79, test: 80–99), such as ``range(70, 80)`` to validate.
     template : int
         The shape whose vertices are the targets; 0 by default.
-    **options
-        As for `SurfaceDataset`.
     """
 
     key, title, task_name = "faust", "remeshed FAUST", "correspondence"

@@ -29,17 +29,13 @@ class HumanSegmentation(Benchmark):
 
     Laid out as ``train/``, ``test/`` and ``seg/<name>.eseg`` (1,500 faces), or as ``meshes/`` and ``segs/``
     (full resolution). Labels of edges and faces become labels of vertices by a vote weighted by area.
+    Other parameters are those of `Benchmark`.
 
     Parameters
     ----------
-    root : path
-    split : {"train", "test", "all"}
-        As published; "all" is what is there.
     hold_out : sequence of str
         Sources of the training set (MIT, adobe, faust, scape) to leave out of it. They then are the test
         split, instead of the published one: bodies of a kind never seen in training.
-    **options
-        As for `SurfaceDataset`.
     """
 
     key, title, task_name = "human_seg", "human segmentation set", "segmentation"

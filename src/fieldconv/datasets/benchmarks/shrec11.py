@@ -18,17 +18,14 @@ class SHREC11(Benchmark):
     """SHREC'11, 30 classes of 20 meshes: classification.
 
     Laid out as ``<class>/train/*.obj`` and ``<class>/test/*.obj``, as distributed with MeshCNN.
+    Other parameters are those of `Benchmark`.
 
     Parameters
     ----------
-    root : path
-    split : {"train", "test", "all"}
     train_per_class : int or None
         How many meshes of each class are drawn by ``seed`` from all there are to be trained on; the others
         are the test split. None keeps to the folders train/ and test/. 10 by default.
     seed : int
-    **options
-        As for `SurfaceDataset`.
     """
 
     key, title, task_name = "shrec11", "SHREC'11", "classification"

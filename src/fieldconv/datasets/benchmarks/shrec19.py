@@ -22,17 +22,14 @@ class SHREC19(Benchmark):
     Laid out as ``models/scan_A.obj``, ``gt/scan_A.scan_B.gt.txt`` and ``pairs/figure_pairs.txt``,
     ``glove_pairs.txt``, ``hand_pairs.txt``. A line ``A B`` of a pairs file is a pair of the model A and the
     scene B. Line v of its ground truth is the vertex of the model at vertex v of the scene; −1 means none.
+    Other parameters are those of `Benchmark`.
 
     Parameters
     ----------
-    root : path
-    split : {"train", "test", "all"}
     test_fraction, seed : float, int
         This share (0.2 by default) of the pairs of each group, drawn by the seed, is the test split.
     index_base : {0, 1}
         What the ids in the ground truth count from; 0 by default.
-    **options
-        As for `SurfaceDataset`.
     """
 
     key, title, task_name = "shrec19", "SHREC'19", "matching"

@@ -34,17 +34,14 @@ class SHREC19Humans(Benchmark):
     (from 1) the vertex of shape i at each of the 6,890 points of a template, so two such files make the map
     between two shapes. A vertex that no line names is taken to be at the point of the geodesically nearest
     one that is named.
+    Other parameters are those of `Benchmark`.
 
     Parameters
     ----------
-    root : path
-    split : {"train", "test", "all"}
     split_by : {"shape", "pair"}
         Draw ``test_fraction`` (0.3 by default) of the shapes, so that no tested shape was seen in training
         (pairs of a tested and a trained one are left out); or of the pairs, whose shapes are then known from
         other pairs. "shape" by default.
-    **options
-        As for `SurfaceDataset`.
     """
 
     key, title, task_name = "shrec19_humans", "SHREC'19 humans", "matching"

@@ -115,7 +115,7 @@ def test_hsn_sees_as_far_as_its_authors_have_it_on_bodies(preset: str) -> None:
 
 def test_a_setting_that_some_network_has_is_left_out_for_the_others() -> None:
     runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radius": 0.3})
-    assert runs[0].settings.network.radius == 0.3  # type: ignore[attr-defined]
+    assert runs[0].network.radius == 0.3  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="radios"):
         plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=1, changes={"radios": 0.3})
 

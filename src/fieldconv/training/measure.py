@@ -19,7 +19,6 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples, Task
 from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.training.checkpoint import read_config, save_pretrained
-from fieldconv.training.evidence import report_on
 from fieldconv.training.fit import check_fit, prepared_for
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 
@@ -66,6 +65,8 @@ def evaluate(
     result = run_evaluation(model, data, task_named(data.task), rotations=rotations, quiet=quiet)
     result.part = part
     if out is not None:
+        from fieldconv.training.evidence import report_on  # matplotlib, which training does not need
+
         _write_results(result, model, data, Path(out), Path(run or out))
         report_on(out, model, data, result)
         result.folder = Path(out)

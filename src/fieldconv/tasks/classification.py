@@ -100,9 +100,9 @@ class Classification(LabelTask):
         for surface in follow(data):
             scores = self.decode(network(surface), surface).scores
             assert scores is not None
-            truth, predicted, sure = int(surface.y), int(scores.argmax()), float(scores.max())
+            truth, predicted, confidence = int(surface.y), int(scores.argmax()), float(scores.max())
             right = truth == predicted
-            reliability.add([sure], [right])
+            reliability.add([confidence], [right])
             wrong = "" if right else f", predicted {names[predicted]}"
             shapes.append(
                 {
@@ -110,9 +110,10 @@ class Classification(LabelTask):
                     "truth": truth,
                     "predicted": predicted,
                     "accuracy": float(right),
-                    "confidence": sure,
-                    "note": f"{names[truth]}{wrong} ({100 * sure:.0f} %)",
-                    "order": sure if right else -sure,  # the most confident wrong answer is the worst
+                    "confidence": confidence,
+                    "note": f"{names[truth]}{wrong} ({100 * confidence:.0f} %)",
+                    # The most confident wrong answer is the worst.
+                    "order": confidence if right else -confidence,
                 }
             )
         truths, answers = ([shape[key] for shape in shapes] for key in ("truth", "predicted"))

@@ -103,23 +103,23 @@ class Correspondence(LabelTask):
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
         assert data.template is not None
         distances = template_distances(data.template)
-        everything, asked, shapes, reliability = [], [], [], Reliability()
+        all_errors, targets, shapes, reliability = [], [], [], Reliability()
         for surface in follow(data):
-            sure, found = at_vertices(surface, network(surface).softmax(1)).max(1)
+            confidence, found = at_vertices(surface, network(surface).softmax(1)).max(1)
             predicted, truth = found.numpy(), surface.vertex_y.numpy()
             known = truth >= 0
-            reliability.add(sure.numpy()[known], (predicted == truth)[known])
+            reliability.add(confidence.numpy()[known], (predicted == truth)[known])
             errors = distances[truth[known], predicted[known]]
-            everything.append(errors)
-            asked.append(truth[known])
+            all_errors.append(errors)
+            targets.append(truth[known])
             shapes.append({"name": surface.name, "vertices": len(truth), **summarise_errors(errors)})
-        errors = np.concatenate(everything)
+        errors = np.concatenate(all_errors)
         return Evaluation(
             self.name,
             {**summarise_errors(errors), CALIBRATION.key: reliability.error},
             shapes,
             curves={"geodesic error": np.stack([THRESHOLDS, share_within(errors)], 1)},
-            guesses=_random_vertices(distances, np.concatenate(asked)),
+            guesses=_random_vertices(distances, np.concatenate(targets)),
             intervals=reliability.intervals,
         )
 
@@ -137,8 +137,8 @@ class Correspondence(LabelTask):
             return None
         normed = one.template.normalised()
         graph = edge_graph(normed.vertices, normed.faces)
-        away = dijkstra(graph, indices=np.unique(other.labels), min_only=True)
-        return np.asarray(away[one.labels] > MAX_COUNTERPART_DISTANCE)
+        distance = dijkstra(graph, indices=np.unique(other.labels), min_only=True)
+        return np.asarray(distance[one.labels] > MAX_COUNTERPART_DISTANCE)
 
     def evidence(self, network: Network, outputs: Outputs, data: Examples, index: int) -> list[VertexValues]:
         surface = data[index]

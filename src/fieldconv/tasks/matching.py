@@ -190,11 +190,11 @@ class Matching(PairTask):
         pair = data[index]
         scene, target = (outputs(surface).double().numpy() for surface in (pair.scene, pair.model))
         right = _right(pair.matches.ball, len(scene), len(target))
-        asked = right.any(axis=1)
-        squared = (scene[asked] ** 2).sum(1)[:, None] - 2 * scene[asked] @ target.T + (target**2).sum(1)
+        queries = right.any(axis=1)
+        squared = (scene[queries] ** 2).sum(1)[:, None] - 2 * scene[queries] @ target.T + (target**2).sum(1)
         rank = np.full(len(scene), np.nan)
-        first = precision_recall(squared, right[asked]).first
-        rank[asked] = 100 * (first - 1) / max(len(target) - 1, 1)
+        first = precision_recall(squared, right[queries]).first
+        rank[queries] = 100 * (first - 1) / max(len(target) - 1, 1)
         at_vertices = rank[pair.scene.vertex_sample[:, 0].numpy()]
         name = "First right match, place in the list in % of all"
         return [VertexValues(name=name, key="rank", kind="error", values=at_vertices)]
@@ -224,11 +224,11 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
     ``ball`` says what is right: "ball" (drawn on the model) or "scene_ball".
     """
     right = _right(getattr(matches, ball), len(scene), len(model))
-    asked = right.any(1)
-    if not asked.any():
+    queries = right.any(1)
+    if not queries.any():
         raise ValueError(NOTHING_CORRESPONDS)
-    distance = torch.cdist(scene[torch.from_numpy(asked)].double(), model.double()).numpy()
-    return precision_recall(distance, right[asked])
+    distance = torch.cdist(scene[torch.from_numpy(queries)].double(), model.double()).numpy()
+    return precision_recall(distance, right[queries])
 
 
 def signature(kind: str, basis: Eigenbasis) -> Floats:

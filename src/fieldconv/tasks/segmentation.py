@@ -69,11 +69,11 @@ class Segmentation(LabelTask):
         named = _read_classes(folder)
         present: dict[str, set[int]] = {}
         coloured = False
-        beside = {entry.name: folder.target_file(entry) for entry in entries}
-        words = _words(folder, beside.values())
+        label_paths = {entry.name: folder.target_file(entry) for entry in entries}
+        words = _words(folder, label_paths.values())
         numbers = {name: value for value, name in named.items()} or {w: k for k, w in enumerate(words)}
         for entry in entries:
-            label_path, labels = beside[entry.name], None
+            label_path, labels = label_paths[entry.name], None
             if label_path is not None:
                 labels = folder.attempt(partial(read_labels, label_path, numbers))
             elif (mesh := folder.attempt(partial(load_mesh, entry.path))) is not None:
@@ -110,7 +110,7 @@ class Segmentation(LabelTask):
             if unknown:
                 folder.problems.append(f"{entry.name}: label {name_of(unknown[0])} is unknown: {reason}")
             elif entry.name in present:
-                read = partial(_read, entry.path, beside[entry.name], order, numbers)
+                read = partial(_read, entry.path, label_paths[entry.name], order, numbers)
                 items.append(Item(entry.name, read, entry.side))
         return folder.collect(self.name, entries, items, class_names=tuple(classes.values()))
 
@@ -131,9 +131,9 @@ class Segmentation(LabelTask):
         shapes, reliability = [], Reliability()
         for k, surface in enumerate(follow(data)):
             scores = network(surface).softmax(1)  # probabilities are averaged at vertices, as predictions do
-            sure, found = at_vertices(surface, scores).max(1)
+            confidence, found = at_vertices(surface, scores).max(1)
             predicted, truth = found.numpy(), surface.vertex_y.numpy()
-            reliability.add(sure.numpy()[truth >= 0], (predicted == truth)[truth >= 0])
+            reliability.add(confidence.numpy()[truth >= 0], (predicted == truth)[truth >= 0])
             own = confusion(truth, predicted, classes)
             on_samples[k] = confusion(surface.y.numpy(), scores.argmax(1).numpy(), classes)
             on_vertices[k] = own
@@ -191,9 +191,9 @@ class Segmentation(LabelTask):
             if deep is None:
                 return None
             rows = deep.float().cpu().numpy()
-            kept = draw.permutation(len(rows))[:each]
-            found.append(rows[kept])
-            parts.append(surface.y.numpy()[kept])
+            chosen_rows = draw.permutation(len(rows))[:each]
+            found.append(rows[chosen_rows])
+            parts.append(surface.y.numpy()[chosen_rows])
         return np.concatenate(found), np.concatenate(parts)
 
 
@@ -210,12 +210,12 @@ def _one_answer(
 def _words(folder: OwnFolder, paths: Iterable[Path | None]) -> list[str]:
     """Return the names that label files use instead of numbers, sorted."""
     found = [folder.attempt(partial(label_words, path)) for path in paths if path is not None]
-    spoken = [words for words in found if words is not None]
-    if spoken and len(spoken) < len(found):
+    by_name = [words for words in found if words is not None]
+    if by_name and len(by_name) < len(found):
         folder.problems.append(
-            f"{len(spoken)} of {len(found)} files of labels hold names, the others numbers; write all alike"
+            f"{len(by_name)} of {len(found)} files of labels hold names, the others numbers; write all alike"
         )
-    return sorted(set().union(*spoken) - {"-1"})
+    return sorted(set().union(*by_name) - {"-1"})
 
 
 def _read_classes(folder: OwnFolder) -> dict[int, str]:

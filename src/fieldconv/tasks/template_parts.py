@@ -37,8 +37,8 @@ class TemplateParts(TemplatePoints):
         scores = np.mean([one.scores for one in found if one.scores is not None], 0)
         place = self.average_places(found)
         finer = np.stack([one.values for one in found if one.values is not None])[:, :, place.shape[1] :]
-        sure = np.stack([self._sure(one) for one in found]).argmax(0)
-        values = np.hstack([place, finer[sure, np.arange(len(place))]])
+        best = np.stack([self._confidence(one) for one in found]).argmax(0)
+        values = np.hstack([place, finer[best, np.arange(len(place))]])
         return Decoded(scores.argmax(1).astype(np.int64), scores, values)
 
     def parts_at(self, labels: Ints) -> Ints:
@@ -48,18 +48,16 @@ class TemplateParts(TemplatePoints):
         assert found.labels is not None
         assert found.values is not None
         starts, names = self.places.starts, found.class_names
+        parts = names[: starts[1]]
         shown = [
-            VertexValues(
-                name="Part", key="label", kind="labels", values=found.labels, class_names=names[: starts[1]]
-            ),
-            confidence_values(self._sure(found)),
+            VertexValues(name="Part", key="label", kind="labels", values=found.labels, class_names=parts),
+            confidence_values(self._confidence(found)),
         ]
         for level, (first, last) in enumerate(pairwise(starts[1:]), start=1):
             number = np.nan_to_num(found.values[:, self.places.dims + level], nan=-1).astype(np.int64)
+            finer = names[first:last]
             shown.append(
-                VertexValues(
-                    name="Finer part", key="fine", kind="labels", values=number, class_names=names[first:last]
-                )
+                VertexValues(name="Finer part", key="fine", kind="labels", values=number, class_names=finer)
             )
         return shown
 

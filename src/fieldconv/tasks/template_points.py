@@ -181,8 +181,8 @@ class TemplatePoints(Task):
         near = likely * around[mode]
         mass = near.sum(1, keepdim=True)
         place = near @ torch.from_numpy(places.anchor_place) / mass.clamp(min=1e-12)
-        sure = (likely * (around[mode] > np.exp(-2))).sum(1, keepdim=True)
-        return at_vertices(surface, torch.cat([place, sure], 1)).numpy().astype(np.float32)
+        confidence = (likely * (around[mode] > np.exp(-2))).sum(1, keepdim=True)
+        return at_vertices(surface, torch.cat([place, confidence], 1)).numpy().astype(np.float32)
 
     def decode(self, outputs: Tensor, surface: Surface) -> Decoded:
         """Return the nearest vertex of the template; ``values`` are the places, then the confidence."""
@@ -199,9 +199,9 @@ class TemplatePoints(Task):
     def average_places(self, found: Sequence[Decoded]) -> NDArray[np.float32]:
         """Return (V, d + 1) the mean places and their mean confidence; places far away count as 0."""
         place = np.stack([self._place(one) for one in found])
-        sure = np.stack([self._sure(one) for one in found])
-        surest = place[sure.argmax(0), np.arange(place.shape[1])]
-        share = np.where(np.linalg.norm(place - surest, axis=2) <= PLACE_WIDTH, np.maximum(sure, 1e-6), 0)
+        confidence = np.stack([self._confidence(one) for one in found])
+        best = place[confidence.argmax(0), np.arange(place.shape[1])]
+        share = np.where(np.linalg.norm(place - best, axis=2) <= PLACE_WIDTH, np.maximum(confidence, 1e-6), 0)
         mean = (share[:, :, None] * place).sum(0) / share.sum(0)[:, None]
         return np.column_stack([mean, share.mean(0)]).astype(np.float32)
 
@@ -216,8 +216,9 @@ class TemplatePoints(Task):
         truth = surface.vertex_y.numpy()
         known = np.isfinite(truth).all(1)
         place, labels = self.places.at_positions(truth[known])
-        away = np.linalg.norm(self._place(found)[known] - place, axis=1)
-        numbers = {"within_0.05": float((away <= 0.05).mean()), "mean_error": 100 * float(away.mean())}
+        distance = np.linalg.norm(self._place(found)[known] - place, axis=1)
+        within, mean = float((distance <= 0.05).mean()), 100 * float(distance.mean())
+        numbers = {"within_0.05": within, "mean_error": mean}
         if self.places.labels:
             numbers["part_accuracy"] = float((self.parts_at(found.labels[known]) == labels[:, 0]).mean())
         return numbers
@@ -227,7 +228,7 @@ class TemplatePoints(Task):
         assert found.values is not None
         return np.asarray(found.values[:, : self.places.dims])
 
-    def _sure(self, found: Decoded | Prediction) -> Floats:
+    def _confidence(self, found: Decoded | Prediction) -> Floats:
         """Return (V,) the confidence in these places."""
         assert found.values is not None
         return np.asarray(np.nan_to_num(found.values[:, self.places.dims]), np.float64)
@@ -243,15 +244,13 @@ class TemplatePoints(Task):
 
     def note(self, found: Prediction) -> str:
         areas, faces = _usable_part(found.mesh, np.asarray(np.isfinite(self._place(found)).all(1)))
-        sure = float(self._sure(found) @ areas)
-        mean = f"(mean confidence {100 * sure:.0f} %)"
-        if sure < LOW_CONFIDENCE:
+        confidence = float(self._confidence(found) @ areas)
+        mean = f"(mean confidence {100 * confidence:.0f} %)"
+        if confidence < LOW_CONFIDENCE:
             return f"hardly like the template {mean}; do not rely on this result"
-        notes = (
-            [f"not quite like the template {mean}; look before you rely on it"]
-            if sure < MEDIUM_CONFIDENCE
-            else []
-        )
+        notes = []
+        if confidence < MEDIUM_CONFIDENCE:
+            notes.append(f"not quite like the template {mean}; look before you rely on it")
         pieces = np.bincount(components(len(areas), faces), weights=areas)
         shapes = int((pieces > SECOND_SHAPE_SHARE * pieces.max()).sum())
         if shapes > 1:
@@ -264,7 +263,7 @@ class TemplatePoints(Task):
         assert found.labels is not None
         return [
             VertexValues(name="Template vertex", key="label", kind="places", values=found.labels),
-            confidence_values(self._sure(found)),
+            confidence_values(self._confidence(found)),
         ]
 
     def write(self, found: Prediction, folder: Path, name: str, *, descriptors: bool = True) -> None:
@@ -323,8 +322,8 @@ class Places:
     @cached_property
     def around(self) -> NDArray[np.float32]:
         """(A, A) weights of anchors in one another's places."""
-        apart = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
-        return np.asarray(np.exp(-0.5 * (apart / PLACE_WIDTH) ** 2), np.float32)
+        distance = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
+        return np.asarray(np.exp(-0.5 * (distance / PLACE_WIDTH) ** 2), np.float32)
 
     def coverage(self, place: Array, areas: Floats) -> float:
         """Return the share of the template's area that vertices with these places cover."""

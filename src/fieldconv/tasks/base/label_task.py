@@ -130,9 +130,9 @@ class Reliability:
 
     def add(self, confidence: ArrayLike, right: ArrayLike) -> None:
         """Count the answers (n,) of a shape with their confidence, and whether each is right."""
-        sure, good = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
-        place = np.clip(np.ceil(sure * BINS).astype(np.int64) - 1, 0, BINS - 1)
-        weights = (np.ones_like(sure), sure, good)
+        confidence, right = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+        place = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+        weights = (np.ones_like(confidence), confidence, right)
         self._tables.append(np.stack([np.bincount(place, weight, BINS) for weight in weights]))
 
     @property
@@ -152,12 +152,12 @@ class Reliability:
 
     @staticmethod
     def _error_of(sums: Floats) -> float:
-        count, sure, good = sums
-        return float(np.abs(sure - good).sum() / count.sum()) if count.any() else float("nan")
+        count, confidence, right = sums
+        return float(np.abs(confidence - right).sum() / count.sum()) if count.any() else float("nan")
 
     @property
     def curve(self) -> Floats:
         """(k, 2) mean confidence and share of right answers of each bin that is not empty."""
         sums = self._sums
-        count, sure, good = sums[:, sums[0] > 0]
-        return np.stack([sure / count, good / count], axis=1)
+        count, confidence, right = sums[:, sums[0] > 0]
+        return np.stack([confidence / count, right / count], axis=1)

@@ -39,13 +39,13 @@ class Decoded(NamedTuple):
 
     def at(self, new_vertex: Ints) -> Decoded:
         """Return the answers for a mesh whose vertex i is vertex ``new_vertex[i]`` here, −1 for none."""
-        lost = new_vertex < 0
+        missing = new_vertex < 0
 
-        def moved(values: Array | None, nothing: float) -> Array | None:
+        def moved(values: Array | None, fill: float) -> Array | None:
             if values is None:
                 return None
-            gone = lost.reshape(-1, *[1] * (values.ndim - 1))
-            return np.where(gone, np.array(nothing, values.dtype), values[new_vertex])
+            mask = missing.reshape(-1, *[1] * (values.ndim - 1))
+            return np.where(mask, np.array(fill, values.dtype), values[new_vertex])
 
         return Decoded(moved(self.labels, -1), moved(self.scores, 0), moved(self.values, np.nan))
 

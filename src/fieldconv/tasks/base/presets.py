@@ -110,14 +110,14 @@ def network_layers(
     ``config`` is the class of the network's settings, ``network`` its name if they belong to another one, and
     ``creatures`` the number of vertices of the embedded creatures that are learnt from, if they are.
     """
-    known, stated = field_types(config), _inherited(task, preset)
+    known, inherited = field_types(config), _inherited(task, preset)
     decided = {"head": task.head} | ({"outputs": task.default_outputs} if task.default_outputs else {})
     layers: list[Layer] = [(f"task {task.name}", decided)]
-    layers += [(name, {key: one.surface[key] for key in one.surface if key in known}) for name, one in stated]
+    layers += [(name, {k: v for k, v in one.surface.items() if k in known}) for name, one in inherited]
     like, own = config.like or config.network, network or config.network
     layers += [(f"preset {one} of {own}", config.presets.get(one, {})) for one in _ancestry(task, preset)]
     for kind in dict.fromkeys((like, config.network, network)):
-        layers += [(name, one.networks.get(kind, {})) for name, one in stated]
+        layers += [(name, one.networks.get(kind, {})) for name, one in inherited]
     if creatures is not None and "radius" in known and task.preset(preset).vertices is not None:
         usual = "default" if "default" in task.presets else preset
         radius = replace(task.preset(usual), surface=surface_values(task, usual)).radius_for(creatures)

@@ -98,9 +98,9 @@ def test_a_log_and_descriptors_are_read_as_they_were_written(tmp_path: Path) -> 
 
 def test_a_run_keeps_its_own_description(tmp_path: Path) -> None:
     silent = Run(evaluation=Evaluation("segmentation", {"gap": 1.0}, []))
-    told = silent.with_description({"metrics": {"gap": {"title": "gap in mm"}}})
-    assert (silent.metric("gap").label, told.metric("gap").label) == ("gap", "gap in mm")
-    assert told.with_description({"metrics": {}}) is told
+    described = silent.with_description({"metrics": {"gap": {"title": "gap in mm"}}})
+    assert (silent.metric("gap").label, described.metric("gap").label) == ("gap", "gap in mm")
+    assert described.with_description({"metrics": {}}) is described
 
 
 @pytest.mark.parametrize(

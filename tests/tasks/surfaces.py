@@ -11,7 +11,7 @@ from tests.nn.surfaces import flat_surface
 
 
 def three_vertices() -> tuple[Any, Tensor]:
-    """Two vertices are samples; the third reads 0.4 of the first, very sure one and 0.6 of the other."""
+    """Two vertices are samples; the third interpolates 0.4 of the first and 0.6 of the second."""
     surface = flat_surface(2)
     surface.vertex_sample = torch.tensor([[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 0]])
     surface.vertex_weight = torch.tensor([[1.0, 0, 0, 0], [1, 0, 0, 0], [0.4, 0.6, 0, 0]])

@@ -34,7 +34,7 @@ class Height(Task):
         return {"error": float(np.abs(found.values - surface.vertex_y.numpy()).mean())}
 
 
-def shown(features: str, seed: int = 0, **config: Any) -> tuple[Surface, Surface]:
+def augmented_surface(features: str, seed: int = 0, **config: Any) -> tuple[Surface, Surface]:
     """A surface, and what training shows of it."""
     mesh = Mesh(*icosphere(1))
     surface = Surface.from_mesh(mesh, radius=0.5, features=features)
@@ -53,16 +53,16 @@ def map_between(before: Tensor, after: Tensor) -> Tensor:
 def test_training_turns_positions() -> None:
     matrices = []
     for seed in range(3):
-        surface, varied = shown("xyz", seed)
-        matrix = map_between(surface.x, varied.x)
+        surface, augmented = augmented_surface("xyz", seed)
+        matrix = map_between(surface.x, augmented.x)
         torch.testing.assert_close(matrix.T @ matrix, torch.eye(3).double(), atol=1e-5, rtol=0)
         assert torch.linalg.det(matrix) > 0
         matrices.append(matrix)
     assert (matrices[0] - matrices[1]).abs().max() > 0.1
-    again = map_between(*(one.x for one in shown("xyz", 2)))
+    again = map_between(*(one.x for one in augmented_surface("xyz", 2)))
     torch.testing.assert_close(again, matrices[2], atol=1e-9, rtol=0)
-    surface, varied = shown("xyz", rotate=False)
-    assert torch.equal(varied.x, surface.x)
+    surface, augmented = augmented_surface("xyz", rotate=False)
+    assert torch.equal(augmented.x, surface.x)
 
 
 def test_training_turns_uniformly() -> None:
@@ -80,8 +80,8 @@ def test_positions_are_stretched_along_the_axes_once_turned() -> None:
     """The map is R diag(s): its columns are orthogonal, of lengths within 1 ± the stretch."""
     lengths = []
     for seed in range(20):
-        surface, varied = shown("xyz", seed, stretch=0.3)
-        matrix = map_between(surface.x, varied.x)
+        surface, augmented = augmented_surface("xyz", seed, stretch=0.3)
+        matrix = map_between(surface.x, augmented.x)
         gram = matrix.T @ matrix
         torch.testing.assert_close(gram, torch.diag(gram.diagonal()), atol=1e-5, rtol=0)
         lengths.append(gram.diagonal().sqrt())
@@ -89,27 +89,27 @@ def test_positions_are_stretched_along_the_axes_once_turned() -> None:
     assert every.min() >= 0.7 - 1e-5
     assert every.max() <= 1.3 + 1e-5
     assert every.std(dim=1).min() > 0.01  # each axis by its own
-    surface, varied = shown("xyz", rotate=False, stretch=0.3)
-    matrix = map_between(surface.x, varied.x)
+    surface, augmented = augmented_surface("xyz", rotate=False, stretch=0.3)
+    matrix = map_between(surface.x, augmented.x)
     torch.testing.assert_close(matrix, torch.diag(matrix.diagonal()), atol=1e-6, rtol=0)
 
 
 def test_normals_turn_with_positions_and_signatures_stay() -> None:
-    surface, varied = shown("hks+normals+xyz")
-    assert torch.equal(varied.x[:, :16], surface.x[:, :16])
+    surface, augmented = augmented_surface("hks+normals+xyz")
+    assert torch.equal(augmented.x[:, :16], surface.x[:, :16])
     torch.testing.assert_close(
-        map_between(surface.x[:, 16:19], varied.x[:, 16:19]),
-        map_between(surface.x[:, 19:], varied.x[:, 19:]),
+        map_between(surface.x[:, 16:19], augmented.x[:, 16:19]),
+        map_between(surface.x[:, 19:], augmented.x[:, 19:]),
         atol=1e-5,
         rtol=0,
     )
-    surface, varied = shown("hks", stretch=0.3)
-    assert torch.equal(varied.x, surface.x)
+    surface, augmented = augmented_surface("hks", stretch=0.3)
+    assert torch.equal(augmented.x, surface.x)
 
 
 def test_training_shows_what_is_read_and_the_targets() -> None:
-    _, varied = shown("xyz")
-    assert set(varied.keys()) == {*FCNet.reads, "y"}  # type: ignore[misc]
+    _, augmented = augmented_surface("xyz")
+    assert set(augmented.keys()) == {*FCNet.reads, "y"}  # type: ignore[misc]
 
 
 def test_orientations_are_averaged() -> None:

@@ -88,8 +88,8 @@ def test_mean_of_places_leaves_out_those_of_another_opinion(template: Mesh) -> N
     near = place + np.float32(0.01)
     far = np.roll(place, len(place) // 2, axis=0)
     apart = np.linalg.norm(far - place, axis=1) > 0.1
-    sure = [np.full((len(place), 1), share, np.float32) for share in (0.6, 0.2, 0.4)]
-    found = [Decoded(values=np.hstack([p, s])) for p, s in zip((place, near, far), sure, strict=True)]
+    confidence = [np.full((len(place), 1), share, np.float32) for share in (0.6, 0.2, 0.4)]
+    found = [Decoded(values=np.hstack([p, s])) for p, s in zip((place, near, far), confidence, strict=True)]
     values = task.average(found).values
     assert values is not None
     assert apart.mean() > 0.5

@@ -9,7 +9,7 @@
 ``evaluation/metrics.json``
     ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion`` and ``iou`` are drawn), ``curves``
     (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``intervals``
-    (metric to its 95 % interval, unless it is a mean over shapes), ``part`` (see `Run.part`), ``shapes``
+    (metric to its 95 % interval, unless it is a mean over shapes), ``part`` (see `Evaluation`), ``shapes``
     (``name`` and own numbers of each test shape; ``note``: a text about it; ``order``: a number that is
     larger for better results) and ``description``, see `Run.with_description`.
 ``evaluation/shapes/<number>.ply``
@@ -99,11 +99,6 @@ class Run:
     def data(self) -> str:
         """Name of the data that the run was measured on or, if that is not known, learnt from."""
         return str(self.config.get("data") or self.config.get("dataset") or "")
-
-    @property
-    def part(self) -> str:
-        """Whether none ("test"), all ("train") or most ("all") of the measured shapes were trained on."""
-        return self.evaluation.part
 
     @property
     def up(self) -> str | None:
@@ -315,9 +310,9 @@ def remarks(run: Run, *, guessing: bool = True) -> Iterator[str]:
         yield f"Simple descriptors do better: {', '.join(better)}; this network {metric.text(value)}."
     if untested := run.untested():
         yield f"Not tested, because no {run.evaluation.unit} has them: {', '.join(untested)}."
-    if run.part != "test":
-        learnt = "All of these shapes" if run.part == "train" else "Most of these shapes"
-        yield f"{learnt} were trained on: the numbers say little about new ones."
+    if (part := run.evaluation.part) != "test":
+        share = "All" if part == "train" else "Most"
+        yield f"{share} of these shapes were trained on: the numbers say little about new ones."
 
 
 def shape_file(folder: Path, place: int) -> Path:

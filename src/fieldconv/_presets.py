@@ -17,12 +17,12 @@ EVERY_TASK = "every task"
 
 
 def task_presets(task: str) -> Mapping[str, Values]:
-    """Return what each preset of a task says, as the fields of `Preset`."""
+    """Return the presets of a task, by name, as fields of `Preset`."""
     return _content()["tasks"][task]
 
 
 def network_presets(network: str) -> Mapping[str, Values]:
-    """Return the settings that a network has in a preset, whatever the task.
+    """Return the settings of a network in each preset, for all tasks.
 
     Examples
     --------
@@ -33,12 +33,12 @@ def network_presets(network: str) -> Mapping[str, Values]:
 
 
 def network_recipe(network: str) -> Values:
-    """Return the training of the paper that introduced a network."""
+    """Return the training settings of the paper that introduced a network."""
     return _content()["recipes"][network][EVERY_TASK]
 
 
 def network_recipes(network: str) -> Mapping[str, Values]:
-    """Return what that paper has otherwise for single tasks, by their names."""
+    """Return the settings that this paper changes for single tasks, by task."""
     return {task: values for task, values in _content()["recipes"][network].items() if task != EVERY_TASK}
 
 

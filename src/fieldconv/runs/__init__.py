@@ -1,4 +1,4 @@
-"""What a run folder holds: settings, log, and an evaluation with its intervals; read and written here."""
+"""Run folders: settings, log, and an evaluation with its intervals."""
 
 from fieldconv._lazy import lazy
 

@@ -1,4 +1,4 @@
-"""What can be learnt, found by name: each file here holds one task, all that is particular to it."""
+"""Tasks, found by name: each file here holds one, with everything particular to it."""
 
 from fieldconv._lazy import lazy
 

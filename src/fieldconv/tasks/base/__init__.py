@@ -1,4 +1,4 @@
-"""What all tasks are made of: see `Task` for what a task of your own must define."""
+"""The parts of all tasks; `Task` says what a task of your own must define."""
 
 from fieldconv._lazy import lazy
 

@@ -1,4 +1,4 @@
-"""Small odd meshes, made at random from a seed: what a solver must survive, and quickly.
+"""Small odd meshes, drawn from a seed, that a solver must survive, and quickly.
 
 Each is a small sound shape to which one or several of these things happen: it is stretched or flattened by
 many powers of ten, repeated at far smaller scales, a few vertices are moved very far away or onto others,
@@ -62,8 +62,8 @@ def _torus(draw: Draw) -> Shape:
 
 
 def _regular(draw: Draw) -> Shape:
-    made = [shapes.cube, shapes.mobius, shapes.book, shapes.bowtie, lambda: shapes.icosphere(1)]
-    return made[draw.integers(len(made))]()
+    options = [shapes.cube, shapes.mobius, shapes.book, shapes.bowtie, lambda: shapes.icosphere(1)]
+    return options[draw.integers(len(options))]()
 
 
 def _wheel(draw: Draw) -> Shape:

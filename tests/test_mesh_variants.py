@@ -23,13 +23,13 @@ VARIANTS = {
 }
 
 
-def made(name: str) -> Variant:
+def make_variant(name: str) -> Variant:
     return VARIANTS[name][0](np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_is_the_same_closed_surface(name: str) -> None:
-    mesh, origin = made(name)
+    mesh, origin = make_variant(name)
     report = mesh.check()
     assert report.problems == []
     assert len(mesh.vertices) == VARIANTS[name][1]
@@ -43,9 +43,9 @@ def test_is_the_same_closed_surface(name: str) -> None:
 
 
 def test_triangulations_differ() -> None:
-    given = {tuple(face) for face in np.sort(SPHERE.faces, axis=1).tolist()}
-    mesh, _ = made("flipped")
-    kept = sum(tuple(face) in given for face in np.sort(mesh.faces, axis=1).tolist())
-    assert 0.2 < kept / len(given) < 0.8
-    mesh, origin = made("remeshed")
+    original = {tuple(face) for face in np.sort(SPHERE.faces, axis=1).tolist()}
+    mesh, _ = make_variant("flipped")
+    kept = sum(tuple(face) in original for face in np.sort(mesh.faces, axis=1).tolist())
+    assert 0.2 < kept / len(original) < 0.8
+    mesh, origin = make_variant("remeshed")
     assert (np.linalg.norm(mesh.vertices - SPHERE.vertices[origin], axis=1) > 1e-9).mean() > 0.2

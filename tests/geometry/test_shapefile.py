@@ -50,7 +50,7 @@ def test_colours_of_points_are_kept(tmp_path):
     assert load_shape(tmp_path / "red.xyz").vertex_colours[0].tolist() == [255, 0, 0, 255]
 
 
-def test_a_mesh_is_read_as_ever(tmp_path):
+def test_a_mesh_with_faces_is_not_triangulated(tmp_path):
     mesh = Mesh(*ball(), vertex_data={"label": np.arange(642)})
     mesh.save(tmp_path / "ball.ply")
     again = load_shape(tmp_path / "ball.ply")
@@ -59,7 +59,7 @@ def test_a_mesh_is_read_as_ever(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"<!DOCTYPE html><html>404</html>", "web page"),
         (b"\n  <html lang=en>", "web page"),
@@ -69,10 +69,10 @@ def test_a_mesh_is_read_as_ever(tmp_path):
     ],
 )
 @pytest.mark.parametrize("suffix", [".stl", ".obj", ".ply", ".off", ".glb"])
-def test_what_stands_in_the_place_of_a_mesh_is_named(tmp_path, data, said, suffix):
+def test_files_of_other_kinds_are_named(tmp_path, data, message, suffix):
     path = tmp_path / f"shape{suffix}"
     path.write_bytes(data)
-    with pytest.raises(MeshError, match=said):
+    with pytest.raises(MeshError, match=message):
         Mesh.load(path)
 
 

@@ -103,13 +103,13 @@ def test_an_object_array_is_refused_not_unpickled(tmp_path):
 
 
 def naive_edges(faces):
-    seen = []
+    edges = []
     for face in faces:
         for a, b in ((0, 1), (1, 2), (2, 0)):
             edge = sorted((face[a], face[b]))
-            if edge not in seen:
-                seen.append(edge)
-    return seen
+            if edge not in edges:
+                edges.append(edge)
+    return edges
 
 
 @given(st.lists(st.permutations(range(6)).map(lambda p: p[:3]), min_size=1, max_size=12))

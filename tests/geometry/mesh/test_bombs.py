@@ -124,7 +124,7 @@ def test_a_mesh_that_is_used_some_times_is_read_as_often(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.ply")
-    with pytest.raises(MeshError, match="is no file"):
+    with pytest.raises(MeshError, match="is not a file"):
         Mesh.load(tmp_path / "pipe.ply")
 
 

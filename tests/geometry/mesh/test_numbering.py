@@ -29,10 +29,10 @@ def test_any_numbering_gives_the_same_mesh(name: str) -> None:
     np.testing.assert_array_equal(expected.mesh.vertices[expected.place], vertices)
     for seed in range(3):
         moved, renumbered, place = shapes.renumbered(vertices, faces, np.random.default_rng(seed))
-        found = by_position(Mesh(moved, renumbered))
-        np.testing.assert_array_equal(found.mesh.vertices, expected.mesh.vertices)
-        np.testing.assert_array_equal(found.mesh.faces, expected.mesh.faces)
-        np.testing.assert_array_equal(found.place[place], expected.place)
+        result = by_position(Mesh(moved, renumbered))
+        np.testing.assert_array_equal(result.mesh.vertices, expected.mesh.vertices)
+        np.testing.assert_array_equal(result.mesh.faces, expected.mesh.faces)
+        np.testing.assert_array_equal(result.place[place], expected.place)
 
 
 def test_vertices_at_one_place_are_told_apart_by_what_is_around_them() -> None:
@@ -47,9 +47,9 @@ def test_vertices_at_one_place_are_told_apart_by_what_is_around_them() -> None:
     expected = by_position(Mesh(vertices, faces))
     for seed in range(5):
         moved, renumbered, place = shapes.renumbered(vertices, faces, np.random.default_rng(seed))
-        found = by_position(Mesh(moved, renumbered))
-        np.testing.assert_array_equal(found.mesh.faces, expected.mesh.faces)
-        np.testing.assert_array_equal(found.place[place], expected.place)
+        result = by_position(Mesh(moved, renumbered))
+        np.testing.assert_array_equal(result.mesh.faces, expected.mesh.faces)
+        np.testing.assert_array_equal(result.place[place], expected.place)
 
 
 def test_the_order_follows_positions_that_differ_by_rounding_and_far_outliers() -> None:
@@ -98,9 +98,9 @@ def test_closed_parts_are_turned_outward_whatever_was_turned(name: str, share: f
     assert (a * np.cross(b, c)).sum() > 0
     for seed in range(3):
         turned = closed & (np.random.default_rng(seed).random(len(faces)) < share)
-        found = by_position(Mesh(vertices + 7, np.where(turned[:, None], faces[:, ::-1], faces)))
-        np.testing.assert_array_equal(found.mesh.faces, expected.mesh.faces)
-        assert found.turned == turned.sum()
+        result = by_position(Mesh(vertices + 7, np.where(turned[:, None], faces[:, ::-1], faces)))
+        np.testing.assert_array_equal(result.mesh.faces, expected.mesh.faces)
+        assert result.turned == turned.sum()
 
 
 def test_parts_are_turned_each_by_itself() -> None:
@@ -109,12 +109,12 @@ def test_parts_are_turned_each_by_itself() -> None:
         expected = by_position(Mesh(vertices, faces)).mesh.faces
         half = np.arange(len(faces)) < (4 if len(faces) == 8 else 80)
         for turned in (half, ~half & (np.arange(len(faces)) < 160)):
-            found = by_position(Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)))
-            np.testing.assert_array_equal(found.mesh.faces, expected)
-            assert found.turned == turned.sum()
+            result = by_position(Mesh(vertices, np.where(turned[:, None], faces[:, ::-1], faces)))
+            np.testing.assert_array_equal(result.mesh.faces, expected)
+            assert result.turned == turned.sum()
             around = np.zeros(len(vertices), bool)
             around[np.setdiff1d(faces[turned], faces[~turned])] = True
-            np.testing.assert_array_equal(found.mirrored, around)
+            np.testing.assert_array_equal(result.mirrored, around)
 
 
 def test_open_parts_turn_as_few_faces_as_possible_and_others_stay() -> None:
@@ -125,14 +125,14 @@ def test_open_parts_turn_as_few_faces_as_possible_and_others_stay() -> None:
     assert by_position(mesh).turned == len(sphere[1])  # which encloses something; the grid stays as it is
     some = faces.copy()
     some[:5] = some[:5, ::-1]
-    found = by_position(Mesh(mesh.vertices, some))
-    assert found.turned == 5 + len(sphere[1])
-    np.testing.assert_array_equal(found.mesh.faces, by_position(mesh).mesh.faces)
+    result = by_position(Mesh(mesh.vertices, some))
+    assert result.turned == 5 + len(sphere[1])
+    np.testing.assert_array_equal(result.mesh.faces, by_position(mesh).mesh.faces)
 
 
 def test_a_one_sided_strip_is_left_alone() -> None:
-    found = by_position(Mesh(*shapes.mobius()))
-    assert (found.turned, found.one_sided) == (0, len(shapes.mobius()[1]))
+    result = by_position(Mesh(*shapes.mobius()))
+    assert (result.turned, result.one_sided) == (0, len(shapes.mobius()[1]))
 
 
 @pytest.mark.parametrize("name", ["torus", "grid", "box", "sphere"])

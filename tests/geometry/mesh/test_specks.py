@@ -25,10 +25,10 @@ def test_a_clean_mesh_is_kept_whole() -> None:
     assert len(surface_vertices(beside((0.5, 9)))) == 2 * len(BALL[0])
 
 
-@pytest.mark.parametrize(("radius", "kept"), [(0.0099, 1), (0.0101, 2)])
-def test_parts_below_a_ten_thousandth_of_the_area_are_specks(radius: float, kept: int) -> None:
+@pytest.mark.parametrize(("radius", "parts"), [(0.0099, 1), (0.0101, 2)])
+def test_parts_below_a_ten_thousandth_of_the_area_are_specks(radius: float, parts: int) -> None:
     found = surface_vertices(beside((radius, 40)))
-    np.testing.assert_array_equal(found, np.arange(kept * len(BALL[0])))
+    np.testing.assert_array_equal(found, np.arange(parts * len(BALL[0])))
 
 
 def test_specks_never_make_up_more_than_a_hundredth() -> None:

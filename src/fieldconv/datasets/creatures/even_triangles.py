@@ -24,8 +24,8 @@ from fieldconv.geometry.mesh.halfedge import (
     make_net,
     net_arrays,
     split_edge,
-    way_to_middle,
-    worst,
+    step_to_middle,
+    worst_quality,
 )
 from fieldconv.geometry.mesh.triangles import least_angle, vertex_areas
 
@@ -62,14 +62,14 @@ def relax(net: Net, solid: Solid, passes: int) -> None:
                 continue
             point, normal = net.point[v], net.normal[v]
             copy_into(point, old)
-            before = worst(net, v)
-            mx, my, mz = way_to_middle(net, v)
+            before = worst_quality(net, v)
+            mx, my, mz = step_to_middle(net, v)
             point[0] += mx
             point[1] += my
             point[2] += mz
             ox, oy, oz = normal[0], normal[1], normal[2]
             normal[0], normal[1], normal[2] = project(solid, point, distance, 3, BLUR * net.size[v])
-            if worst(net, v) < min(before, 0.25):
+            if worst_quality(net, v) < min(before, 0.25):
                 copy_into(old, point)
                 normal[0], normal[1], normal[2] = ox, oy, oz
 
@@ -85,7 +85,7 @@ def improve_worst(net: Net, solid: Solid, goal: float, passes: int) -> int:
         for v in range(net.used[0]):
             if net.edge[v] < 0:
                 continue
-            value = worst(net, v)
+            value = worst_quality(net, v)
             if value > goal:
                 continue
             bad += 1
@@ -111,7 +111,7 @@ def improve_worst(net: Net, solid: Solid, goal: float, passes: int) -> int:
                     point[2] = old[2] + step * (s * az + t * cz)
                     nx, ny, nz = project(solid, point, distance, 3, BLUR * net.size[v])
                     normal[0], normal[1], normal[2] = nx, ny, nz
-                    now = worst(net, v)
+                    now = worst_quality(net, v)
                     if now > value + 1e-9:
                         value = now
                         copy_into(point, best)

@@ -90,24 +90,16 @@ class MeshReport:
     @property
     def problems(self) -> list[str]:
         """One phrase for each kind of defect; empty for a clean mesh. A boundary is no defect."""
-        c = self.counts
-        found = [
-            counted(c["nan_vertices"], "vertex", "vertices") + " with NaN or infinite positions",
-            counted(c["duplicate_vertices"], "duplicate vertex", "duplicate vertices"),
-            counted(c["unreferenced_vertices"], "unreferenced vertex", "unreferenced vertices"),
-            counted(c["degenerate_faces"], "degenerate face"),
-            counted(c["duplicate_faces"], "duplicate face"),
-            counted(c["non_manifold_edges"], "non-manifold edge") + " (of three or more faces)",
-            counted(c["non_manifold_vertices"], "non-manifold vertex", "non-manifold vertices")
-            + " (where fans of faces touch)",
-            counted(c["inconsistent_edges"], "edge") + " between faces oriented differently",
-        ]
-        found = [phrase for phrase in found if not phrase.startswith("0 ")]
+        counts = self.counts
+        phrases = []
+        for key, (*nouns, after) in _DEFECTS.items():
+            if counts[key]:
+                phrases.append(counted(counts[key], *nouns) + after)
         if not self.orientable:
-            found.append("not orientable")
+            phrases.append("not orientable")
         if self.inside_out:
-            found.append("inside out (normals point inward)")
-        return found
+            phrases.append("inside out (normals point inward)")
+        return phrases
 
     @property
     def lines(self) -> list[str]:
@@ -121,6 +113,18 @@ class MeshReport:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+
+_DEFECTS = {  # singular, perhaps plural, and what follows
+    "nan_vertices": ("vertex", "vertices", " with NaN or infinite positions"),
+    "duplicate_vertices": ("duplicate vertex", "duplicate vertices", ""),
+    "unreferenced_vertices": ("unreferenced vertex", "unreferenced vertices", ""),
+    "degenerate_faces": ("degenerate face", ""),
+    "duplicate_faces": ("duplicate face", ""),
+    "non_manifold_edges": ("non-manifold edge", " (of three or more faces)"),
+    "non_manifold_vertices": ("non-manifold vertex", "non-manifold vertices", " (where fans of faces touch)"),
+    "inconsistent_edges": ("edge", " between faces oriented differently"),
+}
 
 
 def counted(count: int, singular: str, plural: str = "") -> str:
@@ -195,16 +199,16 @@ class Oddities:
         return {**asdict(self), "repairs": list(self.repairs), "repaired": bool(self.repairs)}
 
     def __str__(self) -> str:
-        found = []
+        phrases = []
         if self.without_position:
-            found.append(f"{counted(self.without_position, 'vertex', 'vertices')} without a position")
+            phrases.append(f"{counted(self.without_position, 'vertex', 'vertices')} without a position")
         if self.without_face:
-            found.append(f"{counted(self.without_face, 'vertex', 'vertices')} on no face")
+            phrases.append(f"{counted(self.without_face, 'vertex', 'vertices')} on no face")
         if self.components != 1:
-            found.append(counted(self.components, "component"))
+            phrases.append(counted(self.components, "component"))
         if self.repairs:
-            found.append(f"repaired: {', '.join(self.repairs)}")
-        return "; ".join(found)
+            phrases.append(f"repaired: {', '.join(self.repairs)}")
+        return "; ".join(phrases)
 
 
 def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:

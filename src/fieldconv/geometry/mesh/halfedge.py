@@ -348,7 +348,7 @@ def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
 
 
 @kernel
-def worst(net: Net, v: int) -> float:
+def worst_quality(net: Net, v: int) -> float:
     """Return the least quality of the triangles about a vertex."""
     least = 1.0
     e = net.edge[v]
@@ -361,8 +361,8 @@ def worst(net: Net, v: int) -> float:
 
 
 @kernel
-def way_to_middle(net: Net, v: int) -> tuple[float, float, float]:
-    """Return the way along the surface from a vertex to the weighted middle of its triangles."""
+def step_to_middle(net: Net, v: int) -> tuple[float, float, float]:
+    """Return the step along the surface from a vertex to the weighted middle of its triangles."""
     point, normal = net.point[v], net.normal[v]
     total = 0.0
     mx, my, mz = 0.0, 0.0, 0.0

@@ -217,7 +217,7 @@ class Mesh:
         return inspect(self.vertices, self.faces)
 
     def repair(self) -> Repair:
-        """Return a repaired mesh, and what was done to it.
+        """Return a repaired mesh, and the repairs.
 
         In this order: drop vertices with NaN and their faces; merge boundary vertices at exactly the same
         place, which closes seams, and the ends of edges of no length; swap the longest edge of flat faces;
@@ -239,16 +239,16 @@ class Mesh:
         mended = mend(self.vertices, self.faces)
         if not len(mended.faces):
             raise MeshError(f"{self._label}: every face is degenerate or has NaN corners; export it again")
-        kept = mended.vertex_map
+        rows = mended.vertex_map
         mesh = Mesh(
-            self.vertices[kept],
+            self.vertices[rows],
             mended.faces,
             self.name,
-            None if self.vertex_colours is None else self.vertex_colours[kept],
+            None if self.vertex_colours is None else self.vertex_colours[rows],
             None if self.face_colours is None else self.face_colours[mended.face_map],
-            {key: data[kept] for key, data in self.vertex_data.items()},
+            {key: data[rows] for key, data in self.vertex_data.items()},
         )
-        return Repair(mesh, kept, mended.actions, mended.new_vertex)
+        return Repair(mesh, rows, mended.actions, mended.new_vertex)
 
     def validate(self) -> Mesh:
         """Return the mesh itself if it can be measured.
@@ -335,7 +335,7 @@ class Repair:
     vertex_map : (V_new,) int64
         Old index of each new vertex: ``labels[repair.vertex_map]`` are the labels of the new vertices.
     actions : list of str
-        What was done, in words; empty if nothing had to be.
+        The repairs in words; empty if none was needed.
     new_vertex : (V_old,) int64
         New index of each old vertex, that of its twin if it was merged, −1 if it was dropped.
     """

@@ -39,13 +39,13 @@ class Numbered:
     place : (V,) int64
         The new number of each old vertex.
     first_face : (V,) int64
-        The face from which each vertex measured angles in the old mesh: its first.
+        The first face of each vertex in the old mesh, from which its angles were measured.
     turned : int
-        How many faces were turned over.
+        Number of faces turned over.
     mirrored : (V,) bool
-        Whether most faces around each old vertex were: its outer side is then the other one.
+        Whether most faces around each old vertex were turned over, which swaps its outer side.
     one_sided : int
-        How many faces are in parts that cannot be oriented.
+        Number of faces in parts that cannot be oriented.
     """
 
     mesh: Mesh
@@ -59,13 +59,13 @@ class Numbered:
     @property
     def actions(self) -> list[str]:
         """What was done about faces that disagree, in words."""
-        done = []
+        actions = []
         if self.turned:
             many = f"{self.turned:,} face{'s' * (self.turned > 1)}"
-            done.append(f"turned over {many} to agree with neighbours, closed parts outward")
+            actions.append(f"turned over {many} to agree with neighbours, closed parts outward")
         if self.one_sided:
-            done.append(f"left {self.one_sided:,} faces of one-sided parts as they are")
-        return done
+            actions.append(f"left {self.one_sided:,} faces of one-sided parts as they are")
+        return actions
 
 
 def by_position(mesh: Mesh) -> Numbered:

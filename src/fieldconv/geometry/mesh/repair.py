@@ -27,11 +27,11 @@ class Mended:
 
 
 def mend(vertices: Floats, faces: Ints) -> Mended:
-    """Mend what can be mended; the steps are those of `Mesh.repair`."""
+    """Mend a mesh by the steps of `Mesh.repair`."""
     n_vertices = len(vertices)
     face_map = np.arange(len(faces))
     first = np.arange(n_vertices)  # the vertex that each one is merged into
-    done: Counter[str] = Counter()
+    tally: Counter[str] = Counter()
 
     def keep(good: Bools) -> int:
         nonlocal faces, face_map
@@ -39,39 +39,39 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
         return _count(~good)
 
     finite = np.asarray(np.isfinite(vertices).all(axis=1))
-    done["dropped {} with NaN or infinite positions|vertex|vertices"] = _count(~finite)
-    done["dropped {} of such vertices|face"] = keep(np.asarray(finite[faces].all(axis=1)))
+    tally["dropped {} with NaN or infinite positions|vertex|vertices"] = _count(~finite)
+    tally["dropped {} of such vertices|face"] = keep(np.asarray(finite[faces].all(axis=1)))
 
     for _ in range(20):  # dropping a face may expose another seam to close
-        before = done.total()
+        before = tally.total()
         twin = _twins(vertices, faces)
-        done["merged {}|duplicate vertex|duplicate vertices"] += _count(twin != np.arange(n_vertices))
+        tally["merged {}|duplicate vertex|duplicate vertices"] += _count(twin != np.arange(n_vertices))
         first = twin[first]
         faces, swapped = _flip_flat_faces(vertices, twin[faces])
-        done["swapped the longest edge of {} of no area|face"] += swapped
-        done["dropped {}|degenerate face"] += keep(~degenerate(vertices, faces))
+        tally["swapped the longest edge of {} of no area|face"] += swapped
+        tally["dropped {}|degenerate face"] += keep(~degenerate(vertices, faces))
         pairs = keep(~_folded(faces, n_vertices)) // 2
-        done["dropped {} folded onto each other|pair of faces|pairs of faces"] += pairs
-        done["dropped {}|duplicate face"] += keep(~repeats_row(np.sort(faces, axis=1)))
-        if done.total() == before:
+        tally["dropped {} folded onto each other|pair of faces|pairs of faces"] += pairs
+        tally["dropped {}|duplicate face"] += keep(~repeats_row(np.sort(faces, axis=1)))
+        if tally.total() == before:
             break
 
     if len(faces):
         cover = DoubleCover.of(FaceEdges(faces, n_vertices))
         turn = fewest_to_turn(cover)
         faces[turn] = faces[turn][:, ::-1]
-        done["turned over {} to agree with neighbours|face"] = _count(turn)
+        tally["turned over {} to agree with neighbours|face"] = _count(turn)
         if cover.orientable.all() and faces_inward(vertices, FaceEdges(faces, n_vertices)):
             faces = faces[:, ::-1]
-            done["turned the whole mesh outward|mesh"] = 1
+            tally["turned the whole mesh outward|mesh"] = 1
 
     vertex_map = np.unique(faces)
     new_vertex = np.full(n_vertices, -1)
     new_vertex[vertex_map] = np.arange(len(vertex_map))
     new_vertex = np.where(finite, new_vertex[first], -1)
     gone = _count(finite & (first == np.arange(n_vertices))) - len(vertex_map)
-    done["dropped {}|unreferenced vertex|unreferenced vertices"] = gone
-    actions = [_plural_text(text, count) for text, count in done.items() if count]
+    tally["dropped {}|unreferenced vertex|unreferenced vertices"] = gone
+    actions = [_plural_text(text, count) for text, count in tally.items() if count]
     return Mended(new_vertex[faces], vertex_map, new_vertex, face_map, actions)
 
 

@@ -28,8 +28,8 @@ from fieldconv.geometry.mesh.halfedge import (
     net_vertices,
     previous_half,
     split_edge,
-    way_to_middle,
-    worst,
+    step_to_middle,
+    worst_quality,
 )
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import manifold_part, renumbered
@@ -198,15 +198,15 @@ def _relax(net: Net, reference: Reference, face: Ints, share: Floats, passes: in
         for v in range(net.used[0]):
             if net.edge[v] < 0 or net.kind[v] != INSIDE:
                 continue
-            before = worst(net, v)
+            before = worst_quality(net, v)
             old[:], normal[:], weight[:] = net.point[v], net.normal[v], share[v]
             size, where = net.size[v], face[v]
-            mx, my, mz = way_to_middle(net, v)
+            mx, my, mz = step_to_middle(net, v)
             net.point[v, 0] += mx
             net.point[v, 1] += my
             net.point[v, 2] += mz
             _place(net, reference, face, share, v, where)
-            if worst(net, v) < min(before, 0.25):
+            if worst_quality(net, v) < min(before, 0.25):
                 net.point[v], net.normal[v], share[v] = old, normal, weight
                 net.size[v], face[v] = size, where
 

@@ -58,7 +58,7 @@ def read(path: str | Path, *, points: bool = False) -> Contents:
         if path.is_dir():
             raise MeshError(f"{path} is a folder; give one of the mesh files in it")
         if path.exists() and not path.is_file():  # reading a FIFO would block
-            raise MeshError(f"{path} is no file; give a mesh file")
+            raise MeshError(f"{path} is not a file; give a mesh file")
         data = path.read_bytes()
     except FileNotFoundError:
         raise MeshError(f"{path} does not exist; check its name and folder") from None

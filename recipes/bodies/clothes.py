@@ -1,4 +1,4 @@
-"""What covers the skin: trousers, tops, shoes and hair as smooth offsets, skirts and long hair as solids."""
+"""Clothes and hair: trousers, tops, shoes and hair as smooth offsets, skirts and long hair as solids."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def _is(*names: str) -> NDArray[np.bool_]:
     return np.isin(_chart().fine, [FINE_PARTS.index(name) for name in names])
 
 
-def _before(value: Floats, end: float, hem: float) -> Floats:
-    """1 where the value is less than the end, 0 where it is more, with a hem between; 0 below 0."""
+def _fade_at(value: Floats, end: float, hem: float) -> Floats:
+    """Return 1 where the value is less than the end, 0 where it is more or negative, with a hem between."""
     return np.asarray((value >= 0) * np.clip((end - value) / hem + 0.5, 0, 1))
 
 
 class Garment(NamedTuple):
-    """Something worn.
+    """A garment.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Garment(NamedTuple):
 
 
 def _looseness(rng: Rng) -> float:
-    """Half of all clothes fit tightly."""
+    """Return a distance from the skin; half of all clothes fit tightly."""
     return float(rng.uniform(0.001, 0.006) if rng.random() < 0.5 else rng.uniform(0.006, 0.019))
 
 
@@ -92,7 +92,7 @@ def _trousers(rng: Rng) -> Garment:
     chart = _chart()
     ends = (rng.uniform(0.2, 0.8), rng.uniform(0.8, 1.3), rng.uniform(1.6, 2.0))  # shorts, to the knee, long
     end = ends[rng.choice(3, p=[0.25, 0.15, 0.6])]
-    where = _before(chart.leg, end, rng.uniform(0.03, 0.15)) + _before(
+    where = _fade_at(chart.leg, end, rng.uniform(0.03, 0.15)) + _fade_at(
         chart.trunk, rng.uniform(0.25, 0.5), 0.05
     )
     flare = 1 + rng.uniform(0, 0.6) * np.clip(chart.leg, 0, 2) / 2
@@ -107,10 +107,10 @@ def _top(rng: Rng) -> Garment:
         rng.uniform(1.4, 1.95),
     )  # without sleeves, short, long
     end = ends[rng.choice(3, p=[0.2, 0.4, 0.4])]
-    where = _before(chart.trunk, rng.uniform(0.85, 1.0), 0.05) - _before(
+    where = _fade_at(chart.trunk, rng.uniform(0.85, 1.0), 0.05) - _fade_at(
         chart.trunk, rng.uniform(0.1, 0.4), 0.05
     )
-    where = where + _before(chart.arm, end, rng.uniform(0.03, 0.15))
+    where = where + _fade_at(chart.arm, end, rng.uniform(0.03, 0.15))
     return Garment(where, int(rng.integers(2, 25)), _looseness(rng), rng.uniform(0, 0.45))
 
 
@@ -132,13 +132,13 @@ def _gloves(rng: Rng) -> Garment:
     return Garment(_is(*hands).astype(np.float64), 4, rng.uniform(0.001, 0.003), 0.0)
 
 
-# With how often they are worn.
+# And the share of bodies that wear them.
 GARMENTS: dict[Callable[[Rng], Garment], float] = {
     _trousers: 0.55, _top: 0.55, _shoes: 0.45, _hair: 0.5, _gloves: 0.1,
 }  # fmt: skip
 
 
-def dressed(points: Floats, model: BodyModel, rng: Rng) -> tuple[Floats, float]:
+def dress(points: Floats, model: BodyModel, rng: Rng) -> tuple[Floats, float]:
     """Return the skin under random clothes, and how loose the loosest of them is, in heights of the body."""
     height = float(np.ptp(model.neutral[:, 2])) * _size(points, model)
     loosest = 0.0
@@ -158,7 +158,7 @@ def dressed(points: Floats, model: BodyModel, rng: Rng) -> tuple[Floats, float]:
 
 
 def _size(points: Floats, model: BodyModel) -> float:
-    """How large the body is, as the square root of its area, in those of the template."""
+    """Return the square root of the body's area, relative to the template."""
     areas = (vertex_areas(skin, model.faces).sum() for skin in (points, model.neutral))
     return float(np.sqrt(next(areas) / next(areas)))
 
@@ -172,7 +172,7 @@ class Solid:
     inside : function of (n, 3) points to (n,)
         Roughly the distance to the solid, negative inside.
     vertices : (k,) int64
-        Vertices of the skin to which its surface is said to belong.
+        Vertices of the skin from which its surface has its parts.
     """
 
     inside: Callable[[Floats], Floats]
@@ -180,9 +180,9 @@ class Solid:
 
 
 def _hull(corners: Floats, inflate: float) -> Callable[[Floats], Floats]:
-    """Roughly the distance to a convex hull that is inflated."""
+    """Return a function of points: roughly the distance to an inflated convex hull."""
     planes = ConvexHull(corners).equations
-    # Many facets are nearly the same, and each is asked by every point of the lattice.
+    # Many facets are nearly the same, and each costs time at every point of the lattice.
     planes = np.unique(planes.round(2), axis=0) if len(planes) > 400 else planes
     normal, offset = planes[:, :3], planes[:, 3]
     low, high = corners.min(axis=0) - inflate, corners.max(axis=0) + inflate
@@ -206,7 +206,7 @@ def draw_solid(points: Floats, model: BodyModel, rng: Rng) -> Solid | None:
 
 
 def _skirt(points: Floats, model: BodyModel, rng: Rng, height: float) -> Solid | None:
-    """What hangs around both legs: their convex hull, down to some length, if they are not far apart."""
+    """Return the convex hull of both legs down to some length, or None if they are far apart."""
     chart = _chart()
     length = rng.uniform(0.4, 1.0) if rng.random() < 0.6 else rng.uniform(1.0, 1.7)
     around = (chart.leg >= 0) & (chart.leg < length)
@@ -219,7 +219,7 @@ def _skirt(points: Floats, model: BodyModel, rng: Rng, height: float) -> Solid |
 
 
 def _long_hair(points: Floats, model: BodyModel, rng: Rng, height: float) -> Solid | None:
-    """The hull of the back of the head and of some of the back; all of it belongs to the scalp."""
+    """Return the hull of the back of the head and of some of the back; all of it belongs to the scalp."""
     chart, scalp = _chart(), _is("scalp")
     behind = points[scalp].mean(axis=0) - points[_is("face")].mean(axis=0)
     crown = scalp & ((points - points[scalp].mean(axis=0)) @ behind > 0)

@@ -1,4 +1,4 @@
-"""How deep limbs are in each other: poses in which they run through one another are drawn again."""
+"""Depth of limbs in each other, by which poses are rejected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fieldconv.geometry.mesh.triangles import vertex_normals
 from recipes.bodies.model import Floats, Ints
 from recipes.bodies.parts import FINE_PARTS
 
-# What moves as one: each with itself and with its neighbours may touch, as skin folds do.
+# Groups of parts that move together. A group may touch itself and its neighbours, as skin folds do.
 _GROUPS = {
     "head": ("face", "scalp", "neck"),
     "trunk": ("chest", "upper back", "belly", "lower back", "pelvis"),
@@ -55,7 +55,7 @@ _PAIRS = tuple(
 
 
 def depth(points: Floats, faces: Ints, fine: Ints, every: int = 5) -> float:
-    """Return how deep, about, the deepest vertex of a part lies inside another, in lengths of ``points``.
+    """Return roughly the depth of the deepest vertex of a part inside another, in units of ``points``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def depth(points: Floats, faces: Ints, fine: Ints, every: int = 5) -> float:
     fine : (V,) int64
         Finer part of each vertex.
     every : int
-        Only every ``every``-th vertex is looked at.
+        Only every ``every``-th vertex is examined.
     """
     normals = vertex_normals(points, faces)[::every]
     points, group = points[::every], _GROUP_OF_FINE[fine[::every]]

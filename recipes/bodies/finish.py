@@ -1,4 +1,4 @@
-"""From a smooth skin to a mesh as one meets it: other triangles, fused contacts, holes, noise, any place."""
+"""From a smooth skin to a realistic mesh: other triangles, fused contacts, holes, noise, any position."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from recipes.bodies.model import Floats
 from recipes.bodies.rig import UP
 
 Rng = np.random.Generator
-FEWEST, MOST, USUAL = 700, 50_000, 5_000  # vertices
+MIN_VERTICES, MAX_VERTICES, MEDIAN_VERTICES = 700, 50_000, 5_000  # vertices
 RAW_VERTICES = 6_000  # at least this many are needed for a lattice that resolves fingers
 LATTICE_VERTICES = 9.0  # per square cell of a surface on the lattice
 
 
 def draw_vertices(rng: Rng) -> int:
-    """Return how many vertices: 5,000 in the median, rarely as few as 700 or as many as 50,000."""
-    return int(np.clip(USUAL * np.exp(0.9 * rng.standard_normal()), FEWEST, MOST))
+    """Return a random number of vertices: 5,000 in the median, from 700 to 50,000."""
+    return int(np.clip(MEDIAN_VERTICES * np.exp(0.9 * rng.standard_normal()), MIN_VERTICES, MAX_VERTICES))
 
 
-def triangulated(skin: Mesh, vertices: int, rng: Rng, style: str) -> Damaged:
+def triangulate_skin(skin: Mesh, vertices: int, rng: Rng, style: str) -> Damaged:
     """Return the skin with other triangles.
 
     Parameters
@@ -52,10 +52,10 @@ def triangulated(skin: Mesh, vertices: int, rng: Rng, style: str) -> Damaged:
     return Damaged(*remesh(skin, vertices, rng, density=density))
 
 
-def scanned(skin: Mesh, vertices: int, rng: Rng, gap: float, solid: Solid | None) -> Damaged:
-    """Return the outer surface: what overlaps or comes closer than ``gap`` is fused, a solid is joined.
+def fuse_skin(skin: Mesh, vertices: int, rng: Rng, gap: float, solid: Solid | None) -> Damaged:
+    """Return the outer surface: parts that overlap or are closer than ``gap`` fuse, and a solid is joined.
 
-    It is triangulated anew; one in four of the finer ones is left as it comes off the lattice.
+    It gets new triangles; one in four of the finer ones keeps those of the lattice.
     """
     raw = rng.random() < 0.25 and vertices > RAW_VERTICES
     cell = np.sqrt(LATTICE_VERTICES * skin.area / ((1 if raw else 3) * vertices))
@@ -75,7 +75,7 @@ def scanned(skin: Mesh, vertices: int, rng: Rng, gap: float, solid: Solid | None
     return first if raw else first.then(Damaged(*remesh(surface, vertices, rng, rounds=2)))
 
 
-def spoiled(body: Damaged, rng: Rng, strength: float) -> Damaged:
+def damage_body(body: Damaged, rng: Rng, strength: float) -> Damaged:
     """Return the body with holes, missing parts, noise and the like, each with some chance."""
 
     def happens(chance: float) -> bool:
@@ -104,14 +104,14 @@ def spoiled(body: Damaged, rng: Rng, strength: float) -> Damaged:
         edge = even_size(body.mesh, len(body.mesh.vertices)) / np.linalg.norm(
             np.ptp(body.mesh.vertices, axis=0)
         )
-        # Beyond half an edge, a surface folds over itself and nothing is to be seen.
+        # Beyond half an edge, a surface folds over itself and nothing is recognisable.
         share = min(rng.uniform(0.0002, 0.006), float(rng.uniform(0.1, 0.6) * edge))
         then(damage.add_noise(body.mesh, rng, share))
     return body
 
 
-def placed(points: Floats, rng: Rng) -> Floats:
-    """Return the points in another unit and frame: upright in y or z in half of all cases, else anyhow."""
+def place_randomly(points: Floats, rng: Rng) -> Floats:
+    """Return the points in a random unit and frame; half of the bodies are upright in y or z."""
     angle = rng.uniform(0, 2 * np.pi)
     cosine, sine = np.cos(angle), np.sin(angle)
     turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1.0]])

@@ -61,14 +61,14 @@ class BodyModel:
         expression: dict[str, float] | None = None,
     ) -> tuple[Floats, Floats]:
         """Return skin (V, 3) and bone heads (B, 3), in metres, of a body at rest."""
-        return _built(self._anny, self._kept, self._rims, phenotype, changes or {}, expression or {})
+        return _build(self._anny, self._kept, self._rims, phenotype, changes or {}, expression or {})
 
     def mesh(self, points: Floats) -> Mesh:
         """Return the skin with these positions."""
         return Mesh(points, self.faces)
 
 
-def _built(
+def _build(
     model: Any,
     kept: Ints,
     rims: Ints,
@@ -131,7 +131,7 @@ def body_model() -> BodyModel:
     for apex in range(len(kept), len(weights)):
         weights[apex] = weights[rims[rims[:, 0] == apex, 1]].mean(axis=0)
     weights /= weights.sum(axis=1, keepdims=True)
-    neutral, joints = _built(model, kept, rims, dict.fromkeys(model.phenotype_labels, 0.5), {}, {})
+    neutral, joints = _build(model, kept, rims, dict.fromkeys(model.phenotype_labels, 0.5), {}, {})
     return BodyModel(
         faces=faces,
         weights=weights,

@@ -1,4 +1,4 @@
-"""Random poses: what legs and trunk do, what arms do, what hands do, drawn apart and put together.
+"""Random poses: those of legs and trunk, of arms and of hands are drawn separately and combined.
 
 A stance or gesture is a range for each joint; what is not named stays as `rig` has it. Angles are in degrees.
 """
@@ -18,7 +18,7 @@ Rng = np.random.Generator
 Limb = TypeVar("Limb", Arm, Leg)
 Ranges = Mapping[str, tuple[float, float]]
 
-# How far joints go.
+# Limits of the joints.
 ARM_LIMITS: Ranges = {
     "lift": (-5, 175), "toward": (-80, 135), "twist": (-90, 80), "elbow": (0, 145), "palm": (-80, 100),
     "wrist": (-60, 60), "sway": (-25, 20), "shrug": (-5, 25),
@@ -31,7 +31,7 @@ FORWARD, BACKWARD, ASIDE = (90, 90), (-90, -90), (0, 0)  # for "toward"
 
 
 class Stance(NamedTuple):
-    """What legs and trunk do.
+    """A pose of legs and trunk.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ STANCES = {
 
 
 class Gesture(NamedTuple):
-    """What an arm does; ``alike`` if mostly both do the same."""
+    """A pose of an arm; ``alike`` if mostly both arms have it."""
 
     chance: float
     joints: Ranges
@@ -206,7 +206,7 @@ GESTURES = {
 
 
 class Grip(NamedTuple):
-    """What a hand does: bend of all fingers, and what each has of its own; spread; thumb."""
+    """A pose of a hand: bend of all fingers, and of each; spread; thumb."""
 
     chance: float
     bend: tuple[float, float]
@@ -226,24 +226,24 @@ GRIPS = {
 
 def draw_pose(rng: Rng) -> Pose:
     """Return a random pose; limbs may still run through each other."""
-    stance = STANCES[_chosen(rng, {name: stance.chance for name, stance in STANCES.items()})]
-    trunk, factor = _drawn(rng, stance.trunk), rng.uniform(*stance.scale)
+    stance = STANCES[_draw_name(rng, {name: stance.chance for name, stance in STANCES.items()})]
+    trunk, factor = _draw_angles(rng, stance.trunk), rng.uniform(*stance.scale)
     one = _leg(rng, stance.one, factor)
     legs = [one, replace(one) if stance.other is None else _leg(rng, stance.other, factor)]
     if rng.random() < 0.5:
         legs.reverse()
-    arms = _swinging(rng, legs) if stance.swing and rng.random() < 0.7 else _gesturing(rng)
+    arms = _swing_arms(rng, legs) if stance.swing and rng.random() < 0.7 else _draw_gestures(rng)
     grips = {name: grip.chance for name, grip in GRIPS.items()}
-    grip = _chosen(rng, grips)
+    grip = _draw_name(rng, grips)
     for arm in arms:
-        arm.hand = _hand(rng, GRIPS[grip if rng.random() < 0.85 else _chosen(rng, grips)])
+        arm.hand = _hand(rng, GRIPS[grip if rng.random() < 0.85 else _draw_name(rng, grips)])
     nods, looks = rng.normal(0, [12, 7, 20]), (45, 30, 65)
     nod, tilt, look = (float(np.clip(angle, -most, most)) for angle, most in zip(nods, looks, strict=True))
     return Pose(
-        _jittered(rng, arms[0], ARM_LIMITS, 5),
-        _jittered(rng, arms[1], ARM_LIMITS, 5),
-        _jittered(rng, legs[0], LEG_LIMITS, 3),
-        _jittered(rng, legs[1], LEG_LIMITS, 3),
+        _jitter(rng, arms[0], ARM_LIMITS, 5),
+        _jitter(rng, arms[1], ARM_LIMITS, 5),
+        _jitter(rng, legs[0], LEG_LIMITS, 3),
+        _jitter(rng, legs[1], LEG_LIMITS, 3),
         bend=trunk.get("bend", 0) + 4 * rng.standard_normal(),
         lean=trunk.get("lean", 0) + 4 * rng.standard_normal(),
         turn=trunk.get("turn", 0) + 7 * rng.standard_normal(),
@@ -253,8 +253,8 @@ def draw_pose(rng: Rng) -> Pose:
     )
 
 
-def gentler(pose: Pose, share: float) -> Pose:
-    """Return the pose with arms farther from the trunk: nearer, by that share, to arms half raised aside."""
+def move_arms_out(pose: Pose, share: float) -> Pose:
+    """Return the pose with arms moved by that share towards arms half raised aside."""
     aside = Arm(lift=40, toward=10, elbow=15)
 
     def eased(arm: Arm) -> Arm:
@@ -264,25 +264,25 @@ def gentler(pose: Pose, share: float) -> Pose:
     return replace(pose, left_arm=eased(pose.left_arm), right_arm=eased(pose.right_arm))
 
 
-def _chosen(rng: Rng, chances: Mapping[str, float]) -> str:
+def _draw_name(rng: Rng, chances: Mapping[str, float]) -> str:
     share = np.array(list(chances.values()), np.float64)
     return list(chances)[rng.choice(len(share), p=share / share.sum())]
 
 
-def _drawn(rng: Rng, ranges: Ranges) -> dict[str, float]:
+def _draw_angles(rng: Rng, ranges: Ranges) -> dict[str, float]:
     return {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
 
 
 def _leg(rng: Rng, joints: Ranges, factor: float) -> Leg:
-    angles = _drawn(rng, joints)
+    angles = _draw_angles(rng, joints)
     return Leg(**{name: angle if name == "toward" else factor * angle for name, angle in angles.items()})
 
 
-def _gesturing(rng: Rng) -> list[Arm]:
-    """Both arms do the same kind of thing in most cases; which is left and which right is chance."""
+def _draw_gestures(rng: Rng) -> list[Arm]:
+    """Return two arms, mostly with one gesture; which is left and which right is random."""
     chances = {name: gesture.chance for name, gesture in GESTURES.items()}
-    first = GESTURES[_chosen(rng, chances)]
-    second = first if rng.random() < 0.72 else GESTURES[_chosen(rng, chances)]
+    first = GESTURES[_draw_name(rng, chances)]
+    second = first if rng.random() < 0.72 else GESTURES[_draw_name(rng, chances)]
     arms = [_arm(rng, first.joints), _arm(rng, second.joints)]
     if first is second and first.alike and rng.random() < 0.8:
         arms[1] = replace(arms[0])
@@ -291,13 +291,13 @@ def _gesturing(rng: Rng) -> list[Arm]:
 
 def _arm(rng: Rng, joints: Ranges) -> Arm:
     arm = Arm()
-    for name, angle in _drawn(rng, joints).items():
+    for name, angle in _draw_angles(rng, joints).items():
         setattr(arm, name, angle)
     return arm
 
 
-def _swinging(rng: Rng, legs: Sequence[Leg]) -> list[Arm]:
-    """Arms that swing against the legs."""
+def _swing_arms(rng: Rng, legs: Sequence[Leg]) -> list[Arm]:
+    """Return arms that swing against the legs."""
     elbow, wide, palm = rng.uniform(5, 100), rng.uniform(0.6, 1.3), rng.uniform(-10, 40)
     return [
         Arm(lift=8 + wide * abs(leg.lift), toward=-60 if leg.toward > 0 else 80, elbow=elbow, palm=palm)
@@ -310,8 +310,8 @@ def _hand(rng: Rng, grip: Grip) -> Hand:
     return Hand(bend, rng.uniform(*grip.spread), rng.uniform(*grip.thumb))
 
 
-def _jittered(rng: Rng, limb: Limb, limits: Ranges, spread: float) -> Limb:
-    """The limb with a little chance in every joint, within its limits."""
+def _jitter(rng: Rng, limb: Limb, limits: Ranges, spread: float) -> Limb:
+    """Return the limb with small random changes of every joint, within its limits."""
     for name, ends in limits.items():
         setattr(limb, name, float(np.clip(getattr(limb, name) + spread * rng.standard_normal(), *ends)))
     return limb

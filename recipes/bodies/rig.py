@@ -29,7 +29,7 @@ class Hand:
 
 @dataclass
 class Arm:
-    """How one arm is held.
+    """The pose of an arm.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Arm:
 
 @dataclass
 class Leg:
-    """How one leg is held.
+    """The pose of a leg.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def rotation(axis: Floats, degrees: float) -> Floats:
 
 
 def _swing(start: Floats, end: Floats) -> Floats:
-    """The shortest turn of one unit vector to another."""
+    """Return the shortest rotation of one unit vector to another."""
     axis = np.cross(start, end)
     sine, cosine = np.linalg.norm(axis), start @ end
     if sine < 1e-9:
@@ -114,7 +114,7 @@ def _swing(start: Floats, end: Floats) -> Floats:
 
 
 def _frame(along: Floats, hinge: Floats) -> Floats:
-    """Orthonormal columns: along, the hinge made perpendicular, and the third."""
+    """Return orthonormal columns: along, the hinge made perpendicular, and the third."""
     along = along / np.linalg.norm(along)
     hinge = hinge - (hinge @ along) * along
     hinge = hinge / np.linalg.norm(hinge)
@@ -128,7 +128,7 @@ def _direction(lift: float, toward: float, side: float) -> Floats:
 
 
 def _aim(along: Floats, hinge: Floats, hinge_hanging: Floats, target: Floats, twist: float) -> Floats:
-    """The turn that takes a limb at rest, with its hinge, to a direction, as if it swung up from hanging."""
+    """Return the rotation of a limb at rest, with its hinge, to a direction, by a swing from hanging."""
     hanging = _frame(-UP, hinge_hanging)
     return rotation(target, twist) @ _swing(-UP, target) @ hanging @ _frame(along, hinge).T
 
@@ -217,7 +217,7 @@ def chain(model: BodyModel, joints: Floats, turns: Floats) -> tuple[Floats, Floa
     return whole, shift
 
 
-def skinned(
+def skin_points(
     model: BodyModel,
     points: Floats,
     joints: Floats,

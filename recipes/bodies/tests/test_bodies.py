@@ -21,10 +21,10 @@ from recipes.bodies import (
     template,
 )
 from recipes.bodies.contact import depth
-from recipes.bodies.finish import draw_vertices, placed, spoiled
+from recipes.bodies.finish import damage_body, draw_vertices, place_randomly
 from recipes.bodies.model import body_model
 from recipes.bodies.poses import ARM_LIMITS, LEG_LIMITS, draw_pose
-from recipes.bodies.rig import Arm, Leg, Pose, chain, rotation, skinned, turns_of
+from recipes.bodies.rig import Arm, Leg, Pose, chain, rotation, skin_points, turns_of
 from tests.shapes import icosphere
 
 needs_anny = pytest.mark.skipif(
@@ -63,7 +63,7 @@ def test_poses_stay_within_the_limits_of_the_joints() -> None:
 def test_placing_is_a_similarity_that_does_not_mirror() -> None:
     points = np.random.default_rng(0).normal(size=(4, 3))
     for seed in range(20):
-        moved = placed(points, np.random.default_rng(seed))
+        moved = place_randomly(points, np.random.default_rng(seed))
         before, after = points[1:] - points[0], moved[1:] - moved[0]
         scale = np.cbrt(np.linalg.det(after) / np.linalg.det(before))
         assert scale > 0
@@ -79,7 +79,7 @@ def test_numbers_of_vertices_are_in_range_about_the_usual() -> None:
 
 def test_spoiling_knows_where_vertices_came_from() -> None:
     for seed in range(8):
-        result = spoiled(no_damage(SPHERE), np.random.default_rng(seed), 2.0)
+        result = damage_body(no_damage(SPHERE), np.random.default_rng(seed), 2.0)
         assert np.allclose(result.origin.sum(axis=1), 1)
         away = np.linalg.norm(result.carry(SPHERE.vertices) - result.mesh.vertices, axis=1)
         assert np.median(away) < 0.05
@@ -166,7 +166,7 @@ def test_a_turn_of_the_root_turns_the_whole_skin() -> None:
     turns[0] = rotation(np.array([1.0, 2.0, 3.0]), 100)
     expected = (model.neutral - model.joints[0]) @ turns[0].T + model.joints[0]
     for smooth in (0.0, 0.4, 1.0):
-        assert np.allclose(skinned(model, model.neutral, model.joints, turns, smooth=smooth), expected)
+        assert np.allclose(skin_points(model, model.neutral, model.joints, turns, smooth=smooth), expected)
 
 
 @needs_anny
@@ -202,7 +202,7 @@ def test_limbs_in_the_trunk_are_noticed() -> None:
     )
     deep = [
         depth(
-            skinned(model, model.neutral, model.joints, turns_of(model, model.joints, pose)),
+            skin_points(model, model.neutral, model.joints, turns_of(model, model.joints, pose)),
             model.faces,
             template().fine,
         )

@@ -33,14 +33,7 @@ def turn_vectors(x: Tensor, angles: Tensor) -> Tensor:
 
 
 def turn_frames(surface: Surface, angles: Tensor) -> Surface:
-    """Return the same surface with the tangent frame of each sample turned by its angle, anticlockwise.
-
-    Parameters
-    ----------
-    surface : Surface
-        Left as it is.
-    angles : (n,) real
-        Angles in radians.
+    """Return the same surface with tangent frames turned anticlockwise by angles (n,) in radians.
 
     Examples
     --------
@@ -83,7 +76,6 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
     Parameters
     ----------
     surface : Surface
-        Left as it is.
     rotation : (3, 3) real
     translation : (3,) real
 
@@ -107,9 +99,7 @@ def move(surface: Surface, rotation: Tensor, translation: Tensor) -> Surface:
 
 
 def scale(surface: Surface, factor: float) -> Surface:
-    """Return the same surface ``factor`` times as large, its support ε with it.
-
-    Input features that are positions grow, too; others stay.
+    """Return the same surface ``factor`` times as large, with its support ε and features that are positions.
 
     Examples
     --------
@@ -171,14 +161,7 @@ def place_columns(x: Tensor, surface: Surface) -> list[tuple[slice, str]]:
 
 
 def renumber(surface: Surface, order: Tensor) -> Surface:
-    """Return the same surface with its samples listed in another order.
-
-    Parameters
-    ----------
-    surface : Surface
-        Left as it is.
-    order : (n,) int64
-        Permutation: sample ``order[i]`` becomes sample i.
+    """Return the same surface with its samples in another order: sample ``order[i]`` becomes sample i.
 
     Examples
     --------

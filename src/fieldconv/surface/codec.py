@@ -35,13 +35,7 @@ class PackingError(ValueError):
 
 
 def pack_tensors(tensors: Mapping[str, Tensor], about: Mapping[str, str] | None = None) -> bytes:
-    """Return tensors as bytes, without loss.
-
-    Parameters
-    ----------
-    tensors : mapping of str to Tensor
-    about : mapping of str to str, optional
-        Texts to keep with them.
+    """Return tensors, and texts ``about`` them, as bytes without loss.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class SurfaceSettings:
         """Return plain values, by name."""
         return asdict(self)
 
-    def non_defaults(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, Any]:
         """Return the values that are not the defaults."""
         usual = SurfaceSettings().to_dict()
         return {name: value for name, value in self.to_dict().items() if value != usual[name]}
@@ -105,7 +105,7 @@ class SurfaceSettings:
         --------
         >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(1000) == SurfaceSettings()
         True
-        >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(5000).non_defaults()
+        >>> SurfaceSettings(samples=2048, min_vertices=500).in_effect(5000).changed()
         {'samples': 2048}
         """
         if self.min_vertices is not None and vertices < self.min_vertices:

@@ -49,7 +49,7 @@ class Surface(Fields):
     Parameters
     ----------
     row_numbers : mapping of str to str, optional
-        Which tensors hold row numbers, and of which tensor, so that batches count on: see `rows_of`.
+        Names of tensors that hold row numbers → the tensors whose rows they number, see `rows_of`.
     **fields
         Tensors and other values, by name.
 
@@ -60,7 +60,7 @@ class Surface(Fields):
     x : (n, k) float32
         Input features.
     area : (n,) float32
-        Area that each sample stands for.
+        Area represented by each sample.
     normal, frame : (n, 3) float32
         Unit normal, and the direction θ = 0 of the tangent frame, in space.
     edge_index : (2, E) int64
@@ -394,7 +394,7 @@ class ToSurface:
 
     def __repr__(self) -> str:
         settings = self.settings
-        given = {"radius": settings.radius, "samples": settings.samples, **settings.non_defaults()}
+        given = {"radius": settings.radius, "samples": settings.samples, **settings.changed()}
         return f"ToSurface({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
 

@@ -135,7 +135,7 @@ class FCNet(FeatureNetwork):
         return self.head
 
     def summary(self) -> str:
-        """Return what the network is made of, one line for each part, with its number of parameters."""
+        """Return a line for each part of the network, with its number of parameters."""
         config = self.config
         rows: list[tuple[str, str, nn.Module]] = [
             ("lift", f"{config.num_features} scalars → {config.lift_channels} vectors", self.lift)

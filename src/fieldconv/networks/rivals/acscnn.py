@@ -149,8 +149,8 @@ class ShapeNorm(nn.Module):
 class ACSConv(nn.Module):
     r"""Σ_θ Σ_k T_k(L̃_θ) x W_θk + b.
 
-    Polynomials are made one after the other, T_k+1 = 2 L̃ T_k − T_k−1, used and dropped, in the backward pass
-    too, so that none is kept in memory.
+    Polynomials T_k+1 = 2 L̃ T_k − T_k−1 are computed one after the other and dropped after use, also in the
+    backward pass, which saves memory.
 
     Shapes
     ------
@@ -177,7 +177,7 @@ class ACSConv(nn.Module):
 
 
 class _SumOfPolynomials(torch.autograd.Function):
-    """Σ_θ Σ_k T_k(L̃_θ) x W_θk for symmetric L̃_θ, so that the backward pass is made of the same polynomials.
+    """Σ_θ Σ_k T_k(L̃_θ) x W_θk for symmetric L̃_θ, whose backward pass uses the same polynomials.
 
     With g the gradient of the result, and G = T_k(L̃_θ) g: that of W_θk is xᵀG, that of x is Σ G W_θkᵀ.
     """
@@ -218,9 +218,7 @@ def _chebyshev(matrix: Tensor, x: Tensor, count: int) -> Iterator[Tensor]:
 
 
 class Laplacians:
-    """The eight Laplacians of a surface (or of all surfaces of a batch).
-
-    They are symmetric after multiplication with the root of the area, which is done before and after.
+    """The eight Laplacians of a surface (or of all surfaces of a batch), made symmetric by the root of area.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -14,6 +14,9 @@ from fieldconv.networks.fcnet import FCNet, FCNetConfig
 from fieldconv.nn import FieldConv
 from fieldconv.ops import Geometry, disc_sums, unit
 from fieldconv.ops.complex_matmul import complex_matmul
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 # By the log tensor, like the kernels' own sorted edges, so that all layers and epochs share one.
 _receiver_logs: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
@@ -46,7 +49,7 @@ class GatheringConv(FieldConv):
     33
     """
 
-    def forward(self, x: Tensor, surface: Any) -> Tensor:
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
         """Convolve the vector field ``x`` on ``surface``."""
         if surface.log not in _receiver_logs:
             _receiver_logs[surface.log] = logs_at_receiver(surface.log, surface.edge_index)

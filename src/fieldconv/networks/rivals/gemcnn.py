@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from fieldconv.nn import ScalarHead
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.surface.parts import Part, Preparation, Tensors, register_operator
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 NEIGHBOURS = 6  # on a triangle mesh, on average
 
@@ -115,7 +118,7 @@ class GaugeConv(nn.Module):
         inputs = NEIGHBOURS * (2 * self.in_order + 1) * self.in_channels
         draw_normal(self.ring, std=(2 * inputs) ** -0.5)
 
-    def forward(self, x: Tensor, surface: Any) -> Tensor:
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
         sums = self._sums(x, surface)  # [n][p, j, c]
         middle = self.out_order
         # Order 0: real parts of what is left after turning back to where the neighbour lies.
@@ -137,7 +140,7 @@ class GaugeConv(nn.Module):
             result += [y.real, y.imag]
         return torch.stack(result, 1)
 
-    def _sums(self, x: Tensor, surface: Any) -> list[Tensor]:
+    def _sums(self, x: Tensor, surface: Surface) -> list[Tensor]:
         """For each order n (points, 2B'+1, C) complex: Σ_q e^{i(j − n)θ} e^{inφ} x_n(q), j = −B' … B'."""
         sender, receiver = surface.ring_index
         direction, transport = surface.ring_direction, surface.ring_transport
@@ -216,7 +219,7 @@ class GaugeBlock(nn.Module):
         same = in_channels == out_channels
         self.carry = nn.Identity() if same else nn.Linear(in_channels, out_channels, bias=False)
 
-    def forward(self, x: Tensor, surface: Any) -> Tensor:
+    def forward(self, x: Tensor, surface: Surface) -> Tensor:
         y = self.conv2(self.relu1(self.conv1(x, surface)), surface)
         carried = self.carry(x)[:, : y.shape[1]]
         missing = y.shape[1] - carried.shape[1]  # orders that the input does not have
@@ -305,14 +308,14 @@ class GEMCNN(FeatureNetwork):
                 dropout=config.dropout,
             )
 
-    def features(self, surface: Any) -> Tensor:
+    def features(self, surface: Surface) -> Tensor:
         """Return (n, 2B + 1, width) real, with B = 0 unless the head is "vectors"."""
         x = self.inputs(surface)[:, None]
         for block in self.blocks:
             x = block(x, surface)
         return x
 
-    def outputs(self, features: Tensor, surface: Any) -> Tensor:
+    def outputs(self, features: Tensor, surface: Surface) -> Tensor:
         if isinstance(self.head, GaugeConv):
             return _part(self.head(features, surface), 1)
         return self.head(self.invariants(features), surface)  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,9 @@ from fieldconv.ops import disc_sums
 from fieldconv.ops.complex_matmul import complex_matmul
 from fieldconv.ops.direction import polar
 from fieldconv.surface.settings import Solver
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 STREAMS = 2  # rotation orders 0 and 1, as in all results of the paper
 
@@ -48,7 +51,7 @@ class HarmonicConv(nn.Module):
     in_streams : int
         2, or 1 where the input has only order 0.
     offset : bool
-        Whether there are offsets β; the last layer, of which only magnitudes are used, has none.
+        Whether there are offsets β. The last layer has none, as only its magnitudes are used.
 
     Shapes
     ------
@@ -132,7 +135,7 @@ class HarmonicBlock(nn.Module):
         y = _per_row(self.relu1, self.conv1(x, surface))
         y = self.conv2(y, surface)
         carried = _per_row(self.carry, x)
-        if len(carried) < len(y):  # what has only order 0 adds nothing to order 1
+        if len(carried) < len(y):  # an input of order 0 alone adds nothing to order 1
             carried = torch.cat([carried, torch.zeros_like(y[len(carried) :])])
         return _per_row(self.relu2, y + carried)
 
@@ -236,8 +239,8 @@ class HSN(FeatureNetwork):
             if config.head == "labels" or config.per_shape:
                 self.bias = nn.Parameter(torch.zeros(config.outputs))
 
-    def features(self, surface: Any) -> Tensor:
-        """Return (2, n, width) complex: the streams that outputs are made of.
+    def features(self, surface: Surface) -> Tensor:
+        """Return (2, n, width) complex: the streams that outputs are computed from.
 
         For "classification" they live on the coarse level.
         """
@@ -250,7 +253,7 @@ class HSN(FeatureNetwork):
         coarse = through(self.deep, coarse, level)
         return through(self.last, torch.cat([unpool(coarse, surface), fine], -1), surface)
 
-    def outputs(self, features: Tensor, surface: Any) -> Tensor:
+    def outputs(self, features: Tensor, surface: Surface) -> Tensor:
         if self.dense is not None:
             return self.dense(self.invariants(features), surface)  # type: ignore[no-any-return]
         classifies = self.config.per_shape
@@ -270,7 +273,7 @@ class HSN(FeatureNetwork):
         return polar(features)[0].sum(0)
 
 
-def pool(x: Tensor, surface: Any) -> Tensor:
+def pool(x: Tensor, surface: Surface) -> Tensor:
     """Return (streams, m, C): the mean of streams (streams, n, C) over the samples nearest to coarse ones."""
     parent, count = surface.coarse_parent, len(surface.coarse_sample)
     carried = _turned(x, surface.coarse_carry.conj())
@@ -279,7 +282,7 @@ def pool(x: Tensor, surface: Any) -> Tensor:
     return total / members[:, None]
 
 
-def unpool(x: Tensor, surface: Any) -> Tensor:
+def unpool(x: Tensor, surface: Surface) -> Tensor:
     """Return (streams, n, C): at each sample the streams (streams, m, C) of the nearest coarse one."""
     return _turned(x[:, surface.coarse_parent], surface.coarse_carry)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,11 +16,14 @@ from torch.utils.weak import WeakIdKeyDictionary
 from fieldconv._presets import network_presets, network_recipe
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.networks.rivals.gathering import logs_at_receiver
-from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, coarse_level, through
+from fieldconv.networks.rivals.shared.levels import TWO_LEVELS, Level, coarse_level, through
 from fieldconv.nn import ScalarHead
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.ops import Geometry, ring_radii
 from fieldconv.surface.settings import Solver
+
+if TYPE_CHECKING:
+    from fieldconv.surface import Surface
 
 RADIUS = 0.1  # of the windows, whatever the task
 CONTRIBUTORS = 3  # samples that a point of a window reads from, …
@@ -50,7 +53,7 @@ class Windows(NamedTuple):
 _windows_by_log: MutableMapping[Tensor, dict[tuple[int, int], Windows]] = WeakIdKeyDictionary()
 
 
-def windows(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) -> Windows:
+def windows(surface: Surface | Level, *, rings: int, directions: int, chunk: int = CHUNK) -> Windows:
     """Return the windows of a surface: polar grids in the tangent plane of every sample.
 
     In the tangent plane, a point of a window reads by barycentric weights from the nearest three samples of
@@ -169,7 +172,7 @@ class Reading(NamedTuple):
     share: Tensor
 
 
-def reading(surface: Any, *, rings: int, directions: int, chunk: int = CHUNK) -> Reading:
+def reading(surface: Surface | Level, *, rings: int, directions: int, chunk: int = CHUNK) -> Reading:
     """Return what the windows of a surface read in each direction, carried to the samples they read from."""
     seen = windows(surface, rings=rings, directions=directions, chunk=chunk)
     every = torch.arange(directions, device=seen.sample.device)
@@ -376,8 +379,8 @@ class MDGCNN(FeatureNetwork):
         channels = 2 * width if classifies else width
         self.head = ScalarHead(channels, config.outputs, per_shape=classifies)
 
-    def features(self, surface: Any) -> Tensor:
-        """Return (n, D, width): the directional functions that outputs are made of.
+    def features(self, surface: Surface) -> Tensor:
+        """Return (n, D, width): the directional functions that outputs are computed from.
 
         For "classification" they live on the coarse level.
         """
@@ -391,7 +394,7 @@ class MDGCNN(FeatureNetwork):
         x = through(self.deep, x, coarse)
         return through(self.last, torch.cat([unpool(x, surface), before], -1), fine)
 
-    def outputs(self, features: Tensor, surface: Any) -> Tensor:
+    def outputs(self, features: Tensor, surface: Surface) -> Tensor:
         if self.config.head == "vectors":
             return first_harmonic(self.head(features, surface))
         level = coarse_level(surface) if self.config.per_shape else surface
@@ -402,7 +405,7 @@ class MDGCNN(FeatureNetwork):
         return features.amax(1)
 
 
-def unpool(x: Tensor, surface: Any) -> Tensor:
+def unpool(x: Tensor, surface: Surface) -> Tensor:
     """Return (n, D, C): at each sample the directional functions (m, D, C) of the nearest coarse one."""
     directions = x.shape[1]
     every = torch.arange(directions, device=x.device)

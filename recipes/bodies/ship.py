@@ -66,7 +66,7 @@ def calibrate(model: fc.FCNet, folder: Path, seeds: range) -> tuple[float, float
     with evaluation_mode(model):
         for surface in data:
             scores.append(outputs(surface)[:, : places.starts[1]])
-            labels = torch.from_numpy(places.found_at(np.nan_to_num(surface.y.numpy()))[1][:, 0])
+            labels = torch.from_numpy(places.at_positions(np.nan_to_num(surface.y.numpy()))[1][:, 0])
             targets.append(torch.where(surface.y.isfinite().all(1), labels, -1))
     found, target = torch.cat(scores), torch.cat(targets)
     model.temperature = fit_temperature(found, target)

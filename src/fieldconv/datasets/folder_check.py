@@ -27,7 +27,7 @@ class GroupSummary:
 
 @dataclass(frozen=True)
 class FolderReport:
-    """What is in a folder, and what is wrong with it; `check_folder` makes it.
+    """The content of a folder and its problems, as `check_folder` returns them.
 
     Attributes
     ----------

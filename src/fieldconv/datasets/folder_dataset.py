@@ -104,7 +104,7 @@ class DataFolder:
 
     @classmethod
     def recognise(cls, root: str | Path) -> DataFolder:
-        """Look at a folder: each benchmark is asked once whether it is one of its own."""
+        """Return a folder with what it is; each benchmark's ``detect`` is called once."""
         packed = is_packed(root)
         return cls(root, packed, None if packed else benchmark_in(root), OwnFolder(Path(root)))
 

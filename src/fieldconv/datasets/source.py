@@ -58,7 +58,7 @@ class DataSource:
 
     @cached_property
     def folder(self) -> DataFolder | None:
-        """The folder as what it was recognised, the first time it was asked for; None for creatures."""
+        """The folder and what it is, recognised at the first use; None for creatures."""
         from fieldconv.datasets.folder_dataset import DataFolder
 
         return None if self.data is None else DataFolder.recognise(self.data)

@@ -95,15 +95,9 @@ def net_arrays(net: Net) -> tuple[Floats, Ints]:
 
 
 @kernel
-def _in_cone(net: Net, i: int, j: int, k: int) -> bool:
-    """Return whether one of three vertices is an apex."""
-    return bool(net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX)
-
-
-@kernel
 def _quality(net: Net, i: int, j: int, k: int) -> float:
     """Return the sine of a triangle's least angle; negative if it faces away from the surface; 1 in cones."""
-    if _in_cone(net, i, j, k):
+    if net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX:
         return 1.0
     p, q, r = net.point[i], net.point[j], net.point[k]
     ux, uy, uz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
@@ -267,7 +261,7 @@ def collapse_slivers(net: Net, goal: float) -> int:
         if net.start[h] < 0:
             continue
         i, j, k = net.start[h], net.start[next_half(h)], net.start[previous_half(h)]
-        if _in_cone(net, i, j, k):
+        if net.kind[i] == APEX or net.kind[j] == APEX or net.kind[k] == APEX:
             continue
         if _quality(net, i, j, k) > goal or edge_ratio(net, i, j) > min(
             edge_ratio(net, j, k), edge_ratio(net, k, i)

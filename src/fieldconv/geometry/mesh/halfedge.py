@@ -146,26 +146,26 @@ def edge_ratios(net: Net) -> tuple[Ints, Floats]:
 
 
 @kernel
-def _valence(net: Net, v: int) -> int:
-    """Return the number of triangles around a vertex."""
+def _valence(twin: Ints, first: int) -> int:
+    """Return the number of triangles around the start of a half-edge."""
     count = 0
-    e = net.edge[v]
+    e = first
     while True:
         count += 1
-        e = net.twin[previous_half(e)]
-        if e == net.edge[v]:
+        e = twin[previous_half(e)]
+        if e == first:
             return count
 
 
 @kernel
-def _joined(net: Net, a: int, b: int) -> bool:
-    """Return whether an edge joins two vertices."""
-    e = net.edge[b]
+def _reaches(start: Ints, twin: Ints, first: int, end: int) -> bool:
+    """Return whether an edge joins the start of a half-edge to another vertex."""
+    e = first
     while True:
-        if net.start[net.twin[e]] == a:
+        if start[twin[e]] == end:
             return True
-        e = net.twin[previous_half(e)]
-        if e == net.edge[b]:
+        e = twin[previous_half(e)]
+        if e == first:
             return False
 
 
@@ -190,13 +190,13 @@ def _collapsible(net: Net, h: int, longest: float, least: float, fewest: int) ->
     while True:
         neighbour = start[twin[g]]
         if neighbour != b:
-            shared += _joined(net, neighbour, b)
+            shared += _reaches(start, twin, net.edge[b], neighbour)
             if kind[neighbour] != APEX and edge_ratio(net, neighbour, b) > longest:
                 return False
         g = twin[previous_half(g)]
         if g == h:
             break
-    if shared != 2 or _valence(net, c) <= fewest or _valence(net, d) <= fewest:
+    if shared != 2 or _valence(twin, net.edge[c]) <= fewest or _valence(twin, net.edge[d]) <= fewest:
         return False
     if edge_ratio(net, a, b) < 1e-6:
         return True  # both are at one place already: no triangle changes
@@ -328,7 +328,9 @@ def flip_edges(net: Net, passes: int, least: float, most: float) -> int:
                 continue
             if min(_quality(net, a, d, c), _quality(net, d, b, c)) <= now + 1e-6:
                 continue
-            if _valence(net, a) <= 4 or _valence(net, b) <= 4 or _joined(net, d, c):
+            if min(_valence(twin, net.edge[a]), _valence(twin, net.edge[b])) <= 4:
+                continue
+            if _reaches(start, twin, net.edge[c], d):
                 continue
             f0, f1 = h // 3, t // 3
             bc, ca = twin[next_half(h)], twin[previous_half(h)]

@@ -176,7 +176,7 @@ def test_a_folder_that_is_taken_is_one_line(capsys, folder):
 
 
 def test_info_of_a_mesh_in_any_order_says_the_same(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("fieldconv.geometry.mesh.numbering.LARGE", 100)
+    monkeypatch.setattr("fieldconv.geometry.mesh.numbering.MIN_VERTICES", 100)
     vertices, faces = shapes.torus(around=40, across=20)
     order = np.random.default_rng(0).permutation(len(vertices))
     shuffled = Mesh(vertices[order], np.argsort(order)[faces])

@@ -84,12 +84,12 @@ def by_position(mesh: Mesh) -> Numbered:
     """
     if mesh in _numbered:
         every = np.arange(len(mesh.vertices))
-        first_face = _first_faces(len(every), mesh.faces, np.arange(len(mesh.faces)))
+        first_face = _first_faces(every, mesh.faces, np.arange(len(mesh.faces)))
         return Numbered(mesh, every, every, first_face, 0, np.zeros(len(every), bool), 0)
     order = position_order(mesh.validate().vertices, mesh.faces)
     place = _inverse(order)
     faces, sorting = _ordered(place[mesh.faces], len(order))
-    first_face = _first_faces(len(order), place[mesh.faces], _inverse(sorting))
+    first_face = _first_faces(place, mesh.faces, _inverse(sorting))
     vertices = mesh.vertices[order]
     turn, one_sided = faces_to_turn(vertices, faces)
     turned = int(np.count_nonzero(turn))
@@ -110,10 +110,10 @@ def _inverse(order: Ints) -> Ints:
     return place
 
 
-def _first_faces(count: int, faces: Ints, number: Ints) -> Ints:
-    """(count,) the number of the first face of each vertex; 0 if it has none."""
-    first = np.zeros(count, np.int64)
-    first[faces[::-1].ravel()] = np.repeat(number[::-1], 3)  # the last of several assignments counts
+def _first_faces(place: Ints, faces: Ints, number: Ints) -> Ints:
+    """(V,) the new number of the first face of each vertex, vertices in their new order; 0 without a face."""
+    first = np.zeros(len(place), np.int64)
+    first[place[faces[::-1]].ravel()] = np.repeat(number[::-1], 3)  # the last of several assignments counts
     return first
 
 

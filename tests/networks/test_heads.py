@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.networks import FCNet, FCNetConfig
-from fieldconv.networks.fcnet.heads import LabelHead, VectorHead
+from fieldconv.networks.fcnet import LabelHead, VectorHead
 from fieldconv.testing import assert_equivariant
 from tests.nn.surfaces import flat_surface, random_field
 from tests.ops import paper

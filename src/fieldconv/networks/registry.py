@@ -17,23 +17,6 @@ NETWORKS: Registry[Network] = Registry(
     within=("rivals",),
 )
 
-
-def network_named(name: str) -> type[Network]:
-    """Return the class of the network of that name.
-
-    Examples
-    --------
-    >>> network_named("fcnet").__name__
-    'FCNet'
-    """
-    return NETWORKS.get(name)
-
-
-def network_names() -> list[str]:
-    """Return the names of all networks that are installed."""
-    return NETWORKS.names()
-
-
-def register(network: type[Network]) -> type[Network]:
-    """Add a network for the rest of this process; use it as a decorator of the class."""
-    return NETWORKS.register(network)
+network_named = NETWORKS.get
+network_names = NETWORKS.names
+register = NETWORKS.register

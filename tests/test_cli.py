@@ -90,7 +90,7 @@ def test_broken_pipes_of_workers_are_errors(monkeypatch, capsys):
     def fails(**_):
         raise BrokenPipeError(errno.EPIPE, "a worker has ended")
 
-    monkeypatch.setattr("fieldconv.commands.models.models_command", fails)
+    monkeypatch.setattr("fieldconv.commands.installed.models_command", fails)
     assert main(["models"]) == 1
     assert "a worker has ended" in capsys.readouterr().err
 

@@ -19,7 +19,7 @@ from fieldconv import __version__
 if TYPE_CHECKING:
     from fieldconv.commands.arguments import Arguments
 
-# A command's first word names its file in commands/, its last word the function there: `train_command`.
+# A command's last word names its function: `train_command`.
 COMMANDS = {
     "demo": "train a part segmenter on embedded creatures and look at the result",
     "train": "train a network for a task",
@@ -39,6 +39,9 @@ COMMANDS = {
     "datasets check": "check a folder of meshes and labels",
     "bench": "speed and accuracy tables on this machine",
 }
+
+# Files in commands/ that are not named after a command's first word
+FILES = {"filters": "report", "models": "installed", "cache": "installed", "bench": "installed"}
 
 MAX_MESSAGE = 4000  # characters
 CLOSED_PIPE = (errno.EPIPE, errno.EINVAL)  # of writing when the reader closed the pipe; the second on Windows
@@ -138,12 +141,13 @@ def arguments_of(name: str, words: Sequence[str]) -> Arguments:
     """Return the arguments of a command; of some commands, they depend on the words after it."""
     from fieldconv.commands.arguments import Arguments
 
-    home = importlib.import_module(f"fieldconv.commands.{name.split()[0]}")
+    first, last = name.split()[0], name.split()[-1]
+    home = importlib.import_module(f"fieldconv.commands.{FILES.get(first, first)}")
     program = f"fieldconv {name}"
     if hasattr(home, "arguments_for"):
         made: Arguments = home.arguments_for(words, program)
         return made
-    made = Arguments(getattr(home, f"{name.split()[-1]}_command"), program)
+    made = Arguments(getattr(home, f"{last}_command"), program)
     if hasattr(home, "SETTINGS"):
         made.add_settings(*home.SETTINGS)
     return made

@@ -13,8 +13,7 @@ import pytest
 
 from fieldconv._checked import field_types
 from fieldconv.cli import COMMANDS, arguments_of, main
-from fieldconv.commands.arguments import Arguments, UsageError
-from fieldconv.commands.docstrings import command_texts, field_texts
+from fieldconv.commands.arguments import Arguments, UsageError, command_texts, field_texts
 from fieldconv.datasets.source import DataSource
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.tasks import all_tasks

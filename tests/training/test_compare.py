@@ -17,9 +17,13 @@ import fieldconv as fc
 from fieldconv.cli import main
 from fieldconv.runs import Compared, Run
 from fieldconv.tasks import Evaluation
-from fieldconv.training.comparison.compare_networks import Comparison, announcement
+from fieldconv.training.comparison.compare_networks import (
+    Comparison,
+    announcement,
+    plan_runs,
+    with_epochs,
+)
 from fieldconv.training.comparison.cost import measured_cost
-from fieldconv.training.comparison.plan import plan_runs, with_epochs
 from fieldconv.training.comparison.results import differences_of, holm, paired_test
 from fieldconv.viz.report_page import write_group_figures
 

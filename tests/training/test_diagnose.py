@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.nn import Perceptron
-from fieldconv.training.diagnose import _cause
+from fieldconv.training.loop import _cause
 
 
 class OnInputs(nn.Module):

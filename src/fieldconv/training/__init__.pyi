@@ -11,12 +11,12 @@ from fieldconv.training.checkpoint import read_config as read_config
 from fieldconv.training.checkpoint import save_pretrained as save_pretrained
 from fieldconv.training.comparison.compare_networks import Comparison as Comparison
 from fieldconv.training.comparison.compare_networks import compare as compare
-from fieldconv.training.diagnose import TrainingError as TrainingError
 from fieldconv.training.evidence import report_on as report_on
 from fieldconv.training.evidence import write_figures as write_figures
 from fieldconv.training.evidence import write_filters as write_filters
 from fieldconv.training.evidence import write_report as write_report
 from fieldconv.training.fit import start_from as start_from
+from fieldconv.training.loop import TrainingError as TrainingError
 from fieldconv.training.machine import is_first_process as is_first_process
 from fieldconv.training.measure import calibrate as calibrate
 from fieldconv.training.measure import evaluate as evaluate

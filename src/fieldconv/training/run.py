@@ -11,23 +11,31 @@ A run is a checkpoint folder (see `fieldconv.models`) with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from fieldconv._checked import Plain
+from fieldconv._io import read_text, write_json
 from fieldconv.networks import network_named
 from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Examples, TrainingConfig
 from fieldconv.training.checkpoint import STATE, load
 from fieldconv.training.fit import attach_task, check_fit, check_network, divided, prepared_for, start_from
-from fieldconv.training.lock import run_lock
 from fieldconv.training.loop import TrainingLoop
 from fieldconv.training.machine import make_fabric, own_randomness, threads_of
 from fieldconv.training.settings import FILE, Machine, RunSettings
+
+LOCK, HOLDER = ".lock", ".lock.json"
 
 
 def train(
@@ -166,3 +174,38 @@ def _about(settings: RunSettings) -> Plain:
         "training": settings.training.to_dict(),
         "source": settings.source.to_dict(),
     }
+
+
+@contextmanager
+def run_lock(out: str | Path | None) -> Iterator[None]:
+    """Keep other processes from training into a folder; raise ValueError if one does already.
+
+    The system takes the lock away when the process ends, however it ends.
+    """
+    if out is None:
+        yield
+        return
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ValueError(
+            f"{folder} is in use: {_holder(folder)} trains there; wait for it, or choose another folder"
+        ) from None
+    try:
+        began = time.strftime("%Y-%m-%d %H:%M:%S")
+        write_json(folder / HOLDER, {"process": os.getpid(), "machine": platform.node(), "since": began})
+        yield
+    finally:
+        (folder / HOLDER).unlink(missing_ok=True)
+        lock.release()
+
+
+def _holder(folder: Path) -> str:
+    try:
+        held = json.loads(read_text(folder / HOLDER))
+        return f"process {held['process']} on {held['machine']} since {held['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from fieldconv._checked import field_types
 from fieldconv._duration import duration
 from fieldconv._progress import Progress
 from fieldconv.datasets.folder_dataset import DataFolder
+from fieldconv.datasets.source import DataSource
 from fieldconv.datasets.surface_dataset import SurfaceDataset
 from fieldconv.labels.splits import Split
+from fieldconv.networks import network_named
 from fieldconv.networks.protocol import Network
+from fieldconv.runs.files import read_run
 from fieldconv.runs.groups import Compared, Difference
 from fieldconv.runs.run import EVALUATION, NUMBERS
 from fieldconv.tasks import task_named
+from fieldconv.tasks.base import Task
 from fieldconv.tasks.base.metric import count, metric_of
 from fieldconv.training.checkpoint import STATE
 from fieldconv.training.comparison.cost import Cost, measured_cost
-from fieldconv.training.comparison.plan import plan_runs, run_name, with_epochs
-from fieldconv.training.comparison.results import read_results, write_tables
-from fieldconv.training.diagnose import TrainingError
+from fieldconv.training.comparison.results import differences_of, write_tables
+from fieldconv.training.loop import TrainingError
 from fieldconv.training.measure import evaluate
 from fieldconv.training.run import train_from
-from fieldconv.training.settings import FILE, Recipe, RunSettings
+from fieldconv.training.settings import FILE, Machine, Recipe, RunSettings
 from fieldconv.viz import page
 from fieldconv.viz.report_page import groups_page, write_group_figures
 
@@ -134,7 +138,8 @@ def compare(
     done = [run for run in planned if run_name(run) not in failed]
     if not done:
         raise ValueError(f"no run could be finished: {next(iter(failed.values()))}")
-    ranked, differences = read_results(done, costs, out)
+    ranked = _read_results(done, costs, out)
+    differences = differences_of(ranked)
     write_tables(ranked, differences, out)
     write_group_figures(ranked, out / "figures")
     settings = done[0]
@@ -194,6 +199,16 @@ def _run_all(
     return failed
 
 
+def _read_results(done: Sequence[RunSettings], costs: Mapping[str, Cost], out: Path) -> list[Compared]:
+    """Return what each network reached, the best first."""
+    networks = []
+    for name in dict.fromkeys(run.network_name for run in done):
+        own = [run for run in done if run.network_name == name]
+        runs = {run.training.seed: read_run(out / run_name(run)) for run in own}
+        networks.append(Compared(name=name, runs=runs, **asdict(costs[name])))
+    return sorted(networks, key=lambda network: -network.goodness)
+
+
 def announcement(what: str, run: RunSettings, seconds: float) -> str:
     """Return the line before a run, with how long it and those after it take."""
     return f"{what}, {count(run.training.epochs, 'epoch')}; about {duration(seconds)} left in all"
@@ -221,3 +236,68 @@ def _check_same(run: RunSettings, folder: Path) -> None:
                 f"{folder} was run with another {key} ({then.get(key)!r}, now {now[key]!r}); choose another "
                 "folder for --out"
             )
+
+
+def plan_runs(
+    task: str,
+    networks: Sequence[str],
+    *,
+    seeds: int = 3,
+    recipe: Recipe = "common",
+    preset: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> list[RunSettings]:
+    """Return the runs of a comparison, network by network; the parameters are those of `compare`.
+
+    A network goes without a setting in ``changes`` that only another of them has.
+
+    Examples
+    --------
+    >>> runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=2, recipe="own", preset="tiny")
+    >>> [(run_name(run), run.training.learning_rate) for run in runs[1:3]]
+    [('fcnet-seed-1', 0.005), ('diffusionnet-seed-0', 0.001)]
+    """
+    if recipe not in get_args(Recipe):
+        raise ValueError(f"recipe is {recipe!r}; choose common or own")
+    if seeds < 1:
+        raise ValueError(f"seeds is {seeds}; give a whole number from 1 up")
+    if not networks:
+        raise ValueError("no networks to compare; name at least one")
+    twice = [name for name in dict.fromkeys(networks) if list(networks).count(name) > 1]
+    if twice:
+        raise ValueError(f"the network {twice[0]} is named twice")
+    kind = task_named(task)
+    preset = preset or ("quick" if "quick" in kind.presets else "default")
+    settings = {name: _settings(kind, name, recipe, preset, changes or {}, networks) for name in networks}
+    first = next(iter(settings.values())).source.split_seed
+    return [
+        own.changed("the comparison", training={"seed": seed}, source={"split_seed": first + seed})
+        for own in settings.values()
+        for seed in range(own.training.seed, own.training.seed + seeds)
+    ]
+
+
+def run_name(settings: RunSettings) -> str:
+    """Return the name of the folder of a run."""
+    return f"{settings.network_name}-seed-{settings.training.seed}"
+
+
+def with_epochs(settings: RunSettings, epochs: int) -> RunSettings:
+    """Return the same with another number of epochs; a rate that falls in steps keeps its shape."""
+    training = settings.training
+    often = max(1, round(training.drop_every * epochs / training.epochs))
+    return settings.changed("the comparison", training={"epochs": epochs, "drop_every": often})
+
+
+def _settings(
+    task: Task, name: str, recipe: Recipe, preset: str, changes: Mapping[str, Any], networks: Sequence[str]
+) -> RunSettings:
+    given = dict(changes)
+    epochs = given.pop("epochs", None)
+    elsewhere = {field for other in networks for field in field_types(network_named(other).Config)}
+    kinds = (network_named(name).Config, task.Config, DataSource, Machine)
+    known = {field for kind in kinds for field in field_types(kind)}
+    fitting = {key: value for key, value in given.items() if key in known or key not in elsewhere}
+    settings = RunSettings.assemble(task.name, preset=preset, network=name, recipe=recipe, changes=fitting)
+    network_named(name)(settings.network)  # raises if it has no such head
+    return settings if epochs is None else with_epochs(settings, epochs)

@@ -1,9 +1,8 @@
-"""Results of a comparison: read from the folders of runs, tested for significance, written as tables."""
+"""Results of a comparison: tested for significance, written as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -12,26 +11,9 @@ from numpy.typing import ArrayLike
 
 from fieldconv._arrays import Floats
 from fieldconv._io import write_csv
-from fieldconv.runs.files import read_run
 from fieldconv.runs.groups import Compared, Difference
-from fieldconv.training.comparison.cost import Cost
-from fieldconv.training.comparison.plan import run_name
-from fieldconv.training.settings import RunSettings
 
 MAX_EXACT_SHAPES = 14  # up to which all signs are tried
-
-
-def read_results(
-    done: Sequence[RunSettings], costs: Mapping[str, Cost], out: Path
-) -> tuple[list[Compared], list[Difference]]:
-    """Return what each network reached, the best first, and how every two of them differ."""
-    networks = []
-    for name in dict.fromkeys(run.network_name for run in done):
-        own = [run for run in done if run.network_name == name]
-        runs = {run.training.seed: read_run(out / run_name(run)) for run in own}
-        networks.append(Compared(name=name, runs=runs, **asdict(costs[name])))
-    networks.sort(key=lambda network: -network.goodness)
-    return networks, differences_of(networks)
 
 
 def differences_of(networks: Sequence[Compared]) -> list[Difference]:

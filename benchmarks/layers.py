@@ -49,7 +49,7 @@ from fieldconv.ops import echo_size, field_aggregate
 from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.rings import ring_weights
 from fieldconv.surface import Surface
-from fieldconv.tasks.base.cross_entropy import cross_entropy
+from fieldconv.tasks.base.label_task import cross_entropy
 
 console = Console(width=110)
 

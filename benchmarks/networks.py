@@ -34,7 +34,7 @@ from fieldconv import Surface, keep_freed_memory
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.networks import network_named
 from fieldconv.nn import FieldConv
-from fieldconv.tasks.base.cross_entropy import cross_entropy
+from fieldconv.tasks.base.label_task import cross_entropy
 
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "diffusionnet, width 128": ("diffusionnet", {"width": 128}),

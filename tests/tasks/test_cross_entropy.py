@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fieldconv.tasks.base.cross_entropy import CHUNK, cross_entropy
+from fieldconv.tasks.base.label_task import CHUNK, cross_entropy
 
 # A row at a time, a few of them, torch's own.
 every_chunk = pytest.mark.parametrize("chunk", [1, 20, CHUNK])

@@ -27,11 +27,10 @@ from fieldconv.tasks.base import (
     Prediction,
     TrainingConfig,
 )
-from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.evaluation import Record
-from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability
+from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability, cross_entropy
 from fieldconv.tasks.base.metrics import accuracy, confusion
-from fieldconv.tasks.base.presets import shipped_presets
+from fieldconv.tasks.base.settings import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 

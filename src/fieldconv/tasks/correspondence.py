@@ -32,7 +32,7 @@ from fieldconv.tasks.base import (
 )
 from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
-from fieldconv.tasks.base.presets import shipped_presets
+from fieldconv.tasks.base.settings import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4
@@ -189,10 +189,8 @@ def template_distances(mesh: Mesh, folder: str | Path | None = None) -> NDArray[
     >>> template_distances(square).round(3)[0].tolist()
     [0.0, 1.0, 1.4140000343322754, 1.0]
     """
-    store, key = (
-        SurfaceCache(folder or default_folder()),
-        ["distances", SOLVER_VERSION, EXACT_DISTANCE, mesh_digest(mesh)],
-    )
+    store = SurfaceCache(folder or default_folder())
+    key = ["distances", SOLVER_VERSION, EXACT_DISTANCE, mesh_digest(mesh)]
     stored = store.load(key)
     if stored is None:
         stored = {"distances": torch.from_numpy(all_distances(mesh.normalised(), EXACT_DISTANCE))}

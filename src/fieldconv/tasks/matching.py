@@ -33,15 +33,9 @@ from fieldconv.tasks.base import (
     TrainingConfig,
 )
 from fieldconv.tasks.base.evaluation import Record
-from fieldconv.tasks.base.metrics import (
-    RECALL,
-    PrecisionRecall,
-    precision_recall,
-    random_average_precision,
-)
+from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall, random_average_precision
 from fieldconv.tasks.base.pair_task import NOTHING_CORRESPONDS, PairTask, corresponding_points, pair_name
-from fieldconv.tasks.base.presets import shipped_presets
-from fieldconv.tasks.base.recipe import check_range
+from fieldconv.tasks.base.settings import check_range, shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 

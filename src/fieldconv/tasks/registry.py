@@ -10,6 +10,8 @@ from fieldconv._registry import Registry
 from fieldconv.tasks.base import Task
 
 TASKS: Registry[Task] = Registry("task", "fieldconv.tasks", lambda: Task, helpers=("base", "registry"))
+task_names = TASKS.names
+register = TASKS.register
 
 
 def task_named(name: str) -> Task:
@@ -23,16 +25,6 @@ def task_named(name: str) -> Task:
     return TASKS.get(name)()
 
 
-def task_names() -> list[str]:
-    """Return the names of all tasks that are installed."""
-    return TASKS.names()
-
-
 def all_tasks() -> list[Task]:
     """Return every task, sorted by name."""
     return [task() for task in TASKS.all()]
-
-
-def register(task: type[Task]) -> type[Task]:
-    """Add a task to those found by name; use it as a decorator of the class."""
-    return TASKS.register(task)

@@ -7,8 +7,8 @@ from fieldconv.tasks.base.examples import PairMatches as PairMatches
 from fieldconv.tasks.base.metric import Metric as Metric
 from fieldconv.tasks.base.prediction import Decoded as Decoded
 from fieldconv.tasks.base.prediction import Prediction as Prediction
-from fieldconv.tasks.base.presets import Preset as Preset
-from fieldconv.tasks.base.recipe import TrainingConfig as TrainingConfig
+from fieldconv.tasks.base.settings import Preset as Preset
+from fieldconv.tasks.base.settings import TrainingConfig as TrainingConfig
 from fieldconv.tasks.base.task import Chunk as Chunk
 from fieldconv.tasks.base.task import EmbeddedShape as EmbeddedShape
 from fieldconv.tasks.base.task import Follow as Follow

@@ -50,48 +50,30 @@ class Curves:
 
 @dataclass
 class Evaluation:
-    """How well a network does on a test set.
-
-    Attributes
-    ----------
-    task : str
-    metrics : dict of str to float
-        Single numbers, the most important one first.
-    shapes : list of dict
-        For each shape or pair its name and its own numbers; maybe a ``note`` in words, and an ``order`` that
-        is larger for better results.
-    tables : dict of str to arrays
-        Confusion matrices and what else is not a single number.
-    curves : dict of str to (k, 2) arrays
-        Curves by name: x, y.
-    guesses : dict of str to (str, float)
-        For metrics: a way to guess, such as "a random vertex", and what it reaches. Of tasks with a table
-        ``confusion``, the commonest class is known without.
-    intervals : dict of str to (float, float)
-        95 % intervals of metrics that are no means over ``shapes``; those of such means are known without.
-    class_names : tuple of str
-    part : str
-        "test": no shape was trained on; "train": all were; "all": most were.
-    rotations : int
-        Orientations of each shape over which the network was averaged.
-    description : dict
-        What metrics, curves and shapes mean: `Task.description`.
-    folder : Path or None
-        Where it was written to, if it was.
-    """
+    """How well a network does on a test set."""
 
     task: str
     metrics: dict[str, float]
+    """Single numbers, the most important one first."""
     shapes: list[Record]
+    """``name`` and numbers of each shape or pair; maybe a ``note``, and an ``order``, larger if better."""
     tables: dict[str, Floats] = field(default_factory=dict)
+    """Confusion matrices and what else is not a single number."""
     curves: dict[str, Floats] = field(default_factory=dict)
+    """(k, 2) x and y of each curve."""
     guesses: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """A way to guess a metric, and what it reaches; the commonest class is known from ``confusion``."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """95 % intervals of metrics that are no means over ``shapes``; those of such means are known without."""
     class_names: tuple[str, ...] = ()
     part: str = "test"
+    """"test": no shape was trained on; "train": all were; "all": most were."""
     rotations: int = 1
+    """Orientations of each shape over which the network was averaged."""
     description: Record = field(default_factory=dict)
+    """What metrics, curves and shapes mean: `Task.description`."""
     folder: Path | None = None
+    """Where it was written to, if it was."""
 
     def report(self, *, height: int = 900) -> Display:
         """Show the report in a notebook: all numbers, curves and tables, and shapes if it has a folder.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+from typing import Any, Protocol, TypeAlias, overload
 
 from torch import Tensor
 
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.settings import SurfaceSettings
-
-if TYPE_CHECKING:
-    from fieldconv.surface.surface import Surface
+from fieldconv.surface.surface import Surface
 
 Example: TypeAlias = Any
 """A `Surface` with its target, or a `PairExample` of a paired task."""

@@ -1,26 +1,27 @@
-"""The base class of tasks with classes: probabilities, cross entropy, calibration."""
+"""The base class of tasks with classes: cross entropy, probabilities, calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from fieldconv._arrays import Floats
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
-from fieldconv.tasks.base.cross_entropy import cross_entropy
 from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.examples import Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.metrics import sum_interval
 from fieldconv.tasks.base.prediction import Decoded
-from fieldconv.tasks.base.recipe import TrainingConfig
+from fieldconv.tasks.base.settings import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, Task
 
 CALIBRATION = Metric("calibration_error", "calibration error", "less")
@@ -38,6 +39,8 @@ BINS = 15
 """Bins of confidence in which answers are counted."""
 LIMITS = (0.05, 20.0)
 """Bounds of temperatures: if every answer is right, no temperature is low enough."""
+CHUNK = 2**19
+"""Numbers whose softmax fits the processor's cache."""
 
 
 class LabelTask(Task):
@@ -68,22 +71,63 @@ class LabelTask(Task):
         return Decoded(labels=scores.argmax(1).astype(np.int64), scores=scores)
 
 
+class _ByChunks(torch.autograd.Function):
+    """Cross entropy of a few rows at a time; backward computes softmax again, so only scores are stored."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, target: Tensor, smoothing: float, chunk: int) -> Tensor:
+        ctx.save_for_backward(scores, target)
+        ctx.smoothing, ctx.chunk = smoothing, chunk
+        return torch.cat([_plain(some, right, smoothing) for some, right in _parts(chunk, scores, target)])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        """Return the gradient of each row: its softmax minus its target."""
+        scores, target = ctx.saved_tensors
+        target, gradient = target[:, None], torch.where(target >= 0, gradient, 0)[:, None]
+        result = torch.empty_like(scores)
+        for some, factor, out in _parts(ctx.chunk, scores, gradient, result):
+            torch.softmax(some, 1, out=out).sub_(ctx.smoothing / scores.shape[1]).mul_(factor)
+        result.scatter_add_(1, target.clamp(min=0), ((ctx.smoothing - 1) * gradient).to(result.dtype))
+        return result, None, None, None
+
+
+def _parts(chunk: int, scores: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Split tensors into chunks of a few rows."""
+    rows = max(chunk // scores.shape[1], 1)
+    return zip(*(torch.split(tensor, rows) for tensor in (scores, *others)), strict=True)
+
+
+def _plain(scores: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    return functional.cross_entropy(
+        scores, target, ignore_index=-1, label_smoothing=smoothing, reduction="none"
+    )
+
+
+def cross_entropy(scores: Tensor, target: Tensor, *, smoothing: float = 0.0, chunk: int = CHUNK) -> Tensor:
+    """Return the cross entropy of each row, 0 where the target is −1.
+
+    As torch's, but for a table of scores (n, classes) of more than ``chunk`` numbers on the CPU, which is
+    processed in chunks, only the gradient has the size of the table. ``target`` (n,) are the right classes;
+    ``smoothing`` is the share of them that is spread over all classes.
+
+    Examples
+    --------
+    >>> cross_entropy(torch.zeros(2, 4), torch.tensor([3, -1])).exp()
+    tensor([4., 1.])
+    """
+    if scores.device.type == "cpu" and scores.numel() > chunk:
+        losses: Tensor = _ByChunks.apply(scores, target, smoothing, chunk)  # type: ignore[no-untyped-call]
+        return losses
+    return _plain(scores, target, smoothing)
+
+
 def fit_temperature(scores: Tensor, target: Tensor) -> float:
     """Return the temperature T for which softmax(scores / T) is likeliest to give the targets.
 
-    The cross entropy is convex in 1/T, so bisection of its slope finds the one minimum.
-
-    Parameters
-    ----------
-    scores : (n, classes) Tensor
-        Before softmax.
-    target : (n,) int64 Tensor
-        The right classes, −1 where unknown.
-
-    Returns
-    -------
-    float
-        Within `LIMITS`; 1 if no target is known.
+    ``scores`` are (n, classes), ``target`` (n,) the right classes, −1 where unknown. T is in `LIMITS`, and
+    1 if no target is known. The cross entropy is convex in 1/T: bisection of its slope finds the one minimum.
 
     Examples
     --------

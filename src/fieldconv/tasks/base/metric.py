@@ -21,17 +21,6 @@ _NEITHER_IS_BETTER = ("learning_rate", "seconds", "epoch")
 class Metric:
     """A measured number: its key in files, and how people read it.
 
-    Parameters
-    ----------
-    key : str
-        Name in files, such as "mean_iou".
-    title : str
-        Name for people; made from the key if empty.
-    better : "more", "less" or None
-        Which direction is better; None if neither is.
-    style : "percent" or "plain"
-        "percent" writes shares between 0 and 1 in percent, and other values plainly.
-
     Examples
     --------
     >>> metric = Metric("mean_iou")
@@ -40,9 +29,13 @@ class Metric:
     """
 
     key: str
+    """Name in files, such as "mean_iou"."""
     title: str = ""
+    """Name for people; made from the key if empty."""
     better: Better = "more"
+    """Which direction is better; None if neither is."""
     style: Style = "percent"
+    """With "percent", shares between 0 and 1 are written in percent; other values are written plainly."""
 
     @property
     def label(self) -> str:

@@ -105,18 +105,14 @@ def summarise_errors(errors: ArrayLike) -> dict[str, float]:
 
 
 class PrecisionRecall(NamedTuple):
-    """How well descriptors find matches, one row per query point.
-
-    Attributes
-    ----------
-    precision : (Q, R) precision when the recalls `RECALL` are first reached.
-    average_precision : (Q,) mean precision at the ranks of the right matches.
-    first : (Q,) rank, from 1, of the first right match.
-    """
+    """How well descriptors find matches, one row per query point."""
 
     precision: Floats
+    """(Q, R) precision when the recalls `RECALL` are first reached."""
     average_precision: Floats
+    """(Q,) mean precision at the ranks of the right matches."""
     first: Ints
+    """(Q,) rank, from 1, of the first right match."""
 
 
 def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = RECALL) -> PrecisionRecall:
@@ -126,12 +122,8 @@ def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = 
     these and R(r) the share of all right ones that is among them. Among equal distances right candidates
     come last, so that constant descriptors gain nothing.
 
-    Parameters
-    ----------
-    distance : (Q, K) float
-        From each query point to each candidate.
-    right : (Q, K) bool
-        Whether a candidate is a right match; each query has at least one.
+    ``distance`` (Q, K) is from each query to each candidate; ``right`` (Q, K) says which candidates are
+    right matches, at least one for each query.
 
     Examples
     --------
@@ -174,17 +166,9 @@ def mean_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of a mean over test shapes; None for fewer than `MIN_SHAPES` shapes.
 
-    Shapes are resampled with replacement (bootstrap). Values that are all 0 or 1 get Wilson's interval
-    instead, which has a length even if all are right.
-
-    Parameters
-    ----------
-    values : (n,) floats
-        One number per shape.
-    weights : (n,) floats, optional
-        Weight of each shape in the mean, such as its number of vertices.
-    rounds : int
-        How often shapes are drawn.
+    ``values`` (n,) are one number per shape, ``weights`` (n,) their weights in the mean. Shapes are resampled
+    with replacement ``rounds`` times (bootstrap). Values that are all 0 or 1 get Wilson's interval instead,
+    which has a length even if all are right.
 
     Examples
     --------
@@ -208,12 +192,7 @@ def sum_interval(
 ) -> tuple[float, float] | None:
     """Return the 95 % interval, as `mean_interval`, of a number computed from the sum of tables.
 
-    Parameters
-    ----------
-    tables : (n, …) floats
-        One table per shape, such as a confusion matrix.
-    measure : callable
-        From the sum of tables to the number.
+    ``tables`` (n, …) has one table per shape, such as a confusion matrix; ``measure`` takes their sum.
 
     Examples
     --------

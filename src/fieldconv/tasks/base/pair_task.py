@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,15 +17,13 @@ from fieldconv.labels.own_folder import OwnFolder
 from fieldconv.labels.pairs import read_pair_folder
 from fieldconv.networks.protocol import Head, Network
 from fieldconv.surface.batches import batch
+from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base.evaluation import Evaluation, Record
 from fieldconv.tasks.base.examples import Examples, PairExample, PairMatches
 from fieldconv.tasks.base.prediction import Decoded, Prediction
-from fieldconv.tasks.base.recipe import TrainingConfig
+from fieldconv.tasks.base.settings import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
 from fieldconv.tasks.base.vertex_values import VertexValues
-
-if TYPE_CHECKING:
-    from fieldconv.surface.surface import Surface
 
 POINTS_PER_PAIR = 512
 """Corresponding points of a pair that a training step compares."""
@@ -76,13 +74,8 @@ class PairTask(Task):
     ) -> dict[str, Array]:
         """Return the samples that ``loss`` compares, equally many for each pair.
 
-        By default these are `POINTS_PER_PAIR` corresponding points.
-
-        Returns
-        -------
-        dict of str to array
-            ``scene`` and ``model`` index the samples of these surfaces; other keys hold whatever else
-            ``loss`` needs.
+        ``scene`` and ``model`` index the samples of these surfaces, which correspond by default; other keys
+        hold what else ``loss`` needs.
         """
         scene, model = corresponding_points(pair.matches, draw, POINTS_PER_PAIR)
         return {"scene": scene, "model": model}
@@ -136,12 +129,8 @@ class PairTask(Task):
     def show_all(self, found: Sequence[Prediction]) -> list[list[VertexValues]]:
         """Return the descriptors; equal ones have one colour on all meshes."""
         name = "Descriptors: alike where colours are"
-        return [
-            []
-            if one.descriptors is None
-            else [VertexValues(name=name, kind="descriptors", values=one.descriptors)]
-            for one in found
-        ]
+        known = [[] if one.descriptors is None else [one.descriptors] for one in found]
+        return [[VertexValues(name=name, kind="descriptors", values=rows) for rows in own] for own in known]
 
     def correspond(self, one: Prediction, other: Prediction) -> Ints:
         """Return the vertex of the other mesh with the nearest descriptor."""

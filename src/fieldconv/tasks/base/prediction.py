@@ -21,21 +21,14 @@ if TYPE_CHECKING:
 
 
 class Decoded(NamedTuple):
-    """A network's outputs as answers, for a shape or for each vertex of its mesh.
-
-    Attributes
-    ----------
-    labels : () or (V,) int64, or None
-        Class of the shape, or part or template vertex at each vertex.
-    scores : (C,) or (V, C) float32, or None
-        Probabilities of the classes.
-    values : (k,), (V,) or (V, k) float32 or complex64, or None
-        Numbers, or tangent vectors in the frames of `tangent_frames`.
-    """
+    """A network's outputs as answers, for a shape or for each vertex of its mesh."""
 
     labels: Ints | None = None
+    """() class of the shape, or (V,) part or template vertex at each vertex."""
     scores: NDArray[np.float32] | None = None
+    """(C,) or (V, C) probabilities of the classes."""
     values: Array | None = None
+    """(k,), (V,) or (V, k) numbers, or complex tangent vectors in the frames of `tangent_frames`."""
 
     def at(self, new_vertex: Ints) -> Decoded:
         """Return the answers for a mesh whose vertex i is vertex ``new_vertex[i]`` here, −1 for none."""
@@ -54,29 +47,21 @@ class Decoded(NamedTuple):
 class Prediction:
     """The prediction of a network for one mesh of V vertices.
 
-    Attributes
-    ----------
-    mesh : Mesh
-        The mesh as it was read.
-    labels, scores, values : array or None
-        As in `Decoded`; −1, 0 and NaN at vertices that cannot be used.
-    descriptors : (d,) or (V, d) float32, or None
-        Features by which points (or shapes) are compared; zero at vertices that cannot be used.
-    class_names : tuple of str
-    template : Mesh or None
-        The mesh whose vertices the labels are.
-    input : Oddities or None
-        What was odd about the mesh, and whether it was repaired.
+    Labels, scores and values are those of `Decoded`; −1, 0 and NaN at vertices that cannot be used.
     """
 
     mesh: Mesh
+    """The mesh as it was read."""
     labels: Ints | None
     scores: NDArray[np.float32] | None
     descriptors: NDArray[np.float32] | None
+    """(d,) or (V, d) features by which shapes or points are compared; zero where there are none."""
     class_names: tuple[str, ...] = ()
     values: Array | None = None
     template: Mesh | None = None
+    """The mesh whose vertices the labels are."""
     input: Oddities | None = None
+    """What was odd about the mesh, and whether it was repaired."""
 
     @property
     def answer(self) -> Array | None:
@@ -138,19 +123,13 @@ class Prediction:
 
 
 def write_prediction(
-    found: Prediction,
-    shown: Sequence[VertexValues],
-    folder: str | Path,
-    name: str,
-    *,
-    descriptors: bool = True,
+    found: Prediction, shown: Sequence[VertexValues], folder: Path, name: str, *, descriptors: bool
 ) -> None:
     """Write the arrays of a prediction, and a table of its vertices whose columns are ``shown``.
 
     Files are ``folder/name.npy`` (labels or values), ``.csv``, ``.probabilities.npy`` and
     ``.descriptors.npy``, as far as there is something to write.
     """
-    folder = Path(folder)
     if descriptors and found.descriptors is not None:
         write_array(folder / f"{name}.descriptors.npy", found.descriptors)
     if found.labels is not None:

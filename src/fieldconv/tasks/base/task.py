@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import scipy
@@ -23,26 +23,24 @@ from fieldconv.labels.own_folder import OwnFolder, read_values
 from fieldconv.networks.protocol import Head, Network, NetworkConfig
 from fieldconv.surface.batches import batch
 from fieldconv.surface.settings import SurfaceSettings
+from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices, rotated_features, select, turning_columns
 from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record
 from fieldconv.tasks.base.examples import Example, Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
-from fieldconv.tasks.base.presets import (
+from fieldconv.tasks.base.settings import (
     Preset,
+    TrainingConfig,
     merge,
     network_layers,
     shipped_presets,
     surface_values,
     training_layers,
 )
-from fieldconv.tasks.base.recipe import TrainingConfig
 from fieldconv.tasks.base.vertex_values import Kind, VertexValues
 
-if TYPE_CHECKING:
-    from fieldconv.surface.surface import Surface
-
-Outputs = Callable[["Surface"], Tensor]
+Outputs = Callable[[Surface], Tensor]
 Follow = Callable[[Iterable[Example]], Iterable[Example]]
 """Wraps the loop over a dataset, to show progress."""
 Settings = TypeVar("Settings", bound=NetworkConfig)
@@ -50,18 +48,13 @@ Settings = TypeVar("Settings", bound=NetworkConfig)
 
 @dataclass
 class Chunk:
-    """Examples that go through the network together.
-
-    Attributes
-    ----------
-    surface : Surface or batch of them
-    names : of the examples, for messages.
-    extra : further tensors that the loss needs.
-    """
+    """Examples that go through the network together."""
 
     surface: Surface
     names: list[str]
+    """Names of the examples, for messages."""
     extra: dict[str, Tensor] = field(default_factory=dict)
+    """Further tensors that the loss needs."""
 
     def to(self, device: torch.device) -> Chunk:
         """Return the chunk on a device."""
@@ -73,29 +66,19 @@ class Chunk:
 
 @dataclass(frozen=True)
 class EmbeddedShape:
-    """What a generator knows about a shape that it made; a task takes its target from it.
-
-    Attributes
-    ----------
-    mesh : Mesh
-    kind : int
-        Number of its species.
-    part : (V,) int64
-        Part of each vertex.
-    place : callable () -> (V,) int64
-        Corresponding vertex of the template at each vertex, −1 for none.
-    made : object
-        The generator's own shape, for ground truth between two of them.
-    point : callable () -> (V, 3) float32, optional
-        Corresponding point of the template at each vertex, if the generator knows points.
-    """
+    """What a generator knows about a shape that it made; a task takes its target from it."""
 
     mesh: Mesh
     kind: int
+    """Number of its species."""
     part: Ints
+    """(V,) part of each vertex."""
     place: Callable[[], Ints]
+    """Returns (V,) the corresponding vertex of the template at each vertex, −1 for none."""
     made: object
+    """The generator's own shape, for ground truth between two of them."""
     point: Callable[[], NDArray[np.float32]] | None = None
+    """Returns (V, 3) the corresponding point of the template at each vertex, if that is known."""
 
 
 class Task:
@@ -103,57 +86,42 @@ class Task:
 
     The defaults fit a task of one number at each vertex, which need only set ``name`` and ``metrics`` and
     define ``loss`` and ``measure``.
-
-    Attributes
-    ----------
-    name, about, layout : str
-        Name by which it is found; what it gives, and what a folder for it looks like, for help texts.
-    head : "labels", "classification", "descriptors" or "vectors"
-        What the network must put out, see `NetworkConfig`.
-    default_outputs : int or None
-        How many outputs where the data does not say; None if the data must say.
-    metrics : tuple of Metric
-        Numbers of an evaluation, of shapes and of the training log. The first one chooses the best epoch.
-    score : Metric or None
-        How well a training batch is solved, if `loss` returns that.
-    rank_by : str
-        The number by which shapes are ranked; the first metric if empty.
-    curves : Curves or None
-        What the curves of an evaluation show.
-    shapes_caption : str
-        Text above the shapes of a report.
-    presets : dict of str to Preset
-        "default" and "tiny". Some tasks have "paper", which follows the paper's text, and "reproduce", which
-        reaches its numbers.
-    Config : type
-        The class of its training settings; a task may have more fields.
-    targets : tuple of str
-        The tensors of a surface that `loss` reads.
-    paired, one_template : bool
-        Whether an example is a pair of surfaces; whether targets are vertices of one template.
-    calibrated : bool
-        Whether outputs are scores of classes, which a temperature can calibrate.
-    can_match : bool
-        Whether `correspond` maps one shape to another.
     """
 
     name: ClassVar[str]
+    """Name by which it is found."""
     about: ClassVar[str] = ""
+    """What it gives, for help texts."""
     layout: ClassVar[str] = "Beside each mesh a .txt file (or .npy, .csv) has a number for each vertex."
+    """What a folder for it looks like, for help texts."""
     head: ClassVar[Head] = "labels"
+    """What the network must put out, see `NetworkConfig`."""
     default_outputs: ClassVar[int | None] = 1
+    """How many outputs where the data does not say; None if the data must say."""
     metrics: ClassVar[tuple[Metric, ...]]
+    """Numbers of an evaluation, of shapes and of the training log. The first one chooses the best epoch."""
     score: ClassVar[Metric | None] = None
+    """How well a training batch is solved, if `loss` returns that."""
     rank_by: ClassVar[str] = ""
+    """The number by which shapes are ranked; the first metric if empty."""
     curves: ClassVar[Curves | None] = None
+    """What the curves of an evaluation show."""
     shapes_caption: ClassVar[str] = "Worst and best test shapes."
+    """Text above the shapes of a report."""
     presets: ClassVar[Mapping[str, Preset]] = shipped_presets("any other")
+    """At least "default" and "tiny"; "paper" follows the paper's text, "reproduce" reaches its numbers."""
     Config: ClassVar[type[TrainingConfig]] = TrainingConfig
+    """The class of its training settings; a task may have more fields."""
     targets: ClassVar[tuple[str, ...]] = ("y",)
+    """The tensors of a surface that `loss` reads."""
     paired: ClassVar[bool] = False
+    """Whether an example is a pair of surfaces."""
     one_template: ClassVar[bool] = False
+    """Whether targets are vertices of one template."""
     calibrated: ClassVar[bool] = False
+    """Whether outputs are scores of classes, which a temperature can calibrate."""
     can_match: bool = False
+    """Whether `correspond` maps one shape to another."""
 
     # Settings
 
@@ -259,8 +227,7 @@ class Task:
     ) -> Chunk:
         """Return examples as one chunk.
 
-        Each has a generator of its own in ``draws``, so that its augmentation does not depend on other
-        examples, their order or the process.
+        Each has its own generator in ``draws``: its augmentation does not depend on others or their order.
         """
         shown = [self.augment(one, draw, config, network) for one, draw in zip(examples, draws, strict=True)]
         return Chunk(batch(shown), [example.name for example in examples])
@@ -314,10 +281,7 @@ class Task:
         return {"name": example.name, "vertices": example.num_vertices, **self.measure(found, example)}
 
     def evaluate(self, network: Outputs, data: Examples, *, follow: Follow) -> Evaluation:
-        """Measure a network on a dataset: by default, the mean over shapes of the numbers of `measure`.
-
-        ``follow`` wraps the loop over the dataset to show progress.
-        """
+        """Measure a network on a dataset: by default, the mean over shapes of the numbers of `measure`."""
         shapes = [self.record(network, example) for example in follow(data)]
         keys = [metric.key for metric in self.metrics if shapes and metric.key in shapes[0]]
         metrics = {key: float(np.mean([shape[key] for shape in shapes])) for key in keys}
@@ -328,11 +292,8 @@ class Task:
         known = {metric.key: metric.to_dict() for metric in self.metrics}
         if self.score is not None:
             known["score"] = self.score.to_dict()
-        described: Record = {
-            "metrics": known,
-            "rank_by": self.rank_by or self.metrics[0].key,
-            "shapes_caption": self.shapes_caption,
-        }
+        rank_by = self.rank_by or self.metrics[0].key
+        described: Record = {"metrics": known, "rank_by": rank_by, "shapes_caption": self.shapes_caption}
         if self.curves is not None:
             described["curves"] = asdict(self.curves)
         return described

@@ -19,26 +19,15 @@ Kind = Literal["labels", "scalar", "error", "places", "field", "colours", "descr
 class VertexValues:
     """A value at every vertex of a mesh.
 
-    Parameters
-    ----------
-    name : str
-        What the values are, for people, e.g. "Prediction".
-    kind : str
-        ``"labels"``: (V,) int, a class; −1 means none.
-        ``"scalar"``: (V,) float, a number; NaN means none.
-        ``"error"``: (V,) float, a number shown from grey to red; NaN means none.
-        ``"places"``: (V,) int, a vertex of a template mesh, coloured by its position there; −1 means none.
-        ``"field"``: vectors: (V,) complex in the tangent frames, (V, 3) in space, or (V,) lengths alone.
-        ``"colours"``: (V, 3) uint8.
-        ``"descriptors"``: (V, d) float, coloured alike where they are alike, on all meshes shown together.
-    values : array
-        One row per vertex, as the kind says.
-    key : str
-        Short name in files; made from the name if empty.
-    limits : (float, float), optional
-        Numbers at the ends of the colour scale; by default the smallest and largest value.
-    class_names : tuple of str
-        Names of the classes of ``"labels"``.
+    ``kind`` says what the values are:
+
+    - ``"labels"``: (V,) int, a class; −1 means none.
+    - ``"scalar"``: (V,) float, a number; NaN means none.
+    - ``"error"``: (V,) float, a number shown from grey to red; NaN means none.
+    - ``"places"``: (V,) int, a vertex of a template mesh, coloured by its position there; −1 means none.
+    - ``"field"``: vectors: (V,) complex in the tangent frames, (V, 3) in space, or (V,) lengths alone.
+    - ``"colours"``: (V, 3) uint8.
+    - ``"descriptors"``: (V, d) float, coloured alike where they are alike, on all meshes shown together.
 
     Examples
     --------
@@ -47,11 +36,15 @@ class VertexValues:
     """
 
     name: str
+    """What the values are, for people, e.g. "Prediction"."""
     kind: Kind
     values: Array
     key: str = ""
+    """Short name in files; made from the name if empty."""
     limits: tuple[float, float] | None = None
+    """Numbers at the ends of the colour scale; by default the smallest and largest value."""
     class_names: tuple[str, ...] = ()
+    """Names of the classes of ``"labels"``."""
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:

@@ -46,8 +46,7 @@ from fieldconv import keep_freed_memory
 from fieldconv.networks import FCNet
 from fieldconv.nn import ECHO, FieldConv
 from fieldconv.ops import echo_size, field_aggregate
-from fieldconv.ops.cells import disc_cells
-from fieldconv.ops.rings import ring_weights
+from fieldconv.ops.disc import disc_cells, ring_weights
 from fieldconv.surface import Surface
 from fieldconv.tasks.base.label_task import cross_entropy
 

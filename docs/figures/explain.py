@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import fieldconv as fc
 from fieldconv.datasets.creatures import make_creature
 from fieldconv.nn import ECHO, FieldConv
-from fieldconv.ops.cells import disc_cells
+from fieldconv.ops.disc import disc_cells
 from fieldconv.viz import Panel, complex_colours, write_picture
 from fieldconv.viz import panels as pan
 

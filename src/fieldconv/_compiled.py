@@ -18,15 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numba
-import numpy as np
 from numba.core import event
-from numpy.typing import NDArray
+
+from fieldconv._arrays import Floats, Ints
 
 Result = TypeVar("Result")
-
-# What kernels read and write, of single or double precision, and of any number of bytes.
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.integer[Any]]
 
 
 class _CompileNotice(event.Listener):  # type: ignore[misc]

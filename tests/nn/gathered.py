@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fieldconv.nn import FieldConv
 from fieldconv.ops import unit
-from fieldconv.ops.rings import ring_weights
+from fieldconv.ops.disc import ring_weights
 
 
 def gathering(conv: FieldConv, x: Tensor, surface: Any) -> Tensor:

@@ -4,7 +4,7 @@ import pytest
 
 from fieldconv.ops import echo_votes, field_aggregate
 from fieldconv.ops.compiled import aggregate_kernels as compiled
-from fieldconv.ops.magnitude_relu import magnitude_relu
+from fieldconv.ops.pointwise import magnitude_relu
 from fieldconv.ops.portable import aggregate_torch as portable
 from tests.nn.surfaces import flat_surface, random_field
 

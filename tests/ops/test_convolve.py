@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import Geometry, field_aggregate
+from fieldconv.ops.aggregate import field_convolve
 from fieldconv.ops.compiled import convolve_kernels as compiled
-from fieldconv.ops.convolve import field_convolve
 from fieldconv.surface import batch as surface_batch
 from tests.nn.surfaces import flat_surface, random_field
 from tests.ops import paper

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.magnitude_relu import magnitude_relu
+from fieldconv.ops.pointwise import magnitude_relu
 
 BACKENDS = [partial(magnitude_relu, backend=name) for name in ("torch", "compiled")]
 backends = pytest.mark.parametrize("relu", BACKENDS)

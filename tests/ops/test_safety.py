@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from fieldconv.ops import echo_votes, field_aggregate, gradient_aggregate
-from fieldconv.ops.magnitude_relu import magnitude_relu
+from fieldconv.ops.pointwise import magnitude_relu
 from tests.nn.surfaces import flat_surface, random_field
 
 SURFACE = flat_surface(60, dtype=torch.float32)

@@ -27,9 +27,9 @@ from fieldconv.nn import (
 from fieldconv.nn.field_conv import Filter
 from fieldconv.nn.initialise import init_perceptron
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
-from fieldconv.ops.direction import polar
+from fieldconv.ops.disc import Spacing
 from fieldconv.ops.echo_votes import Votes
-from fieldconv.ops.rings import Spacing
+from fieldconv.ops.vectors import polar
 from fieldconv.surface.settings import Solver
 
 if TYPE_CHECKING:

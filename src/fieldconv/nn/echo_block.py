@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from fieldconv.nn.echo import ECHO
 from fieldconv.nn.field_conv import FieldConv, Filter
 from fieldconv.nn.initialise import init_perceptron
+from fieldconv.ops.disc import Spacing
 from fieldconv.ops.echo_votes import Votes
-from fieldconv.ops.rings import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from fieldconv.nn.field_conv import FieldConv, Filter
 from fieldconv.nn.tangent_linear import TangentLinear
 from fieldconv.nn.tangent_relu import TangentReLU
-from fieldconv.ops.rings import Spacing
+from fieldconv.ops.disc import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fieldconv.nn.initialise import draw_normal, squared_shares
-from fieldconv.ops.convolve import field_convolve
-from fieldconv.ops.rings import Spacing, ring_weights
+from fieldconv.ops.aggregate import field_convolve
+from fieldconv.ops.disc import Spacing, ring_weights
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -29,7 +29,7 @@ class FieldConv(nn.Module):
 
     with :math:`X_c(q) = \rho_q e^{i\phi_q}`. It is a sum over edges that knows geometry only,
     :math:`A[p,m,n,c]` of `fieldconv.ops.field_aggregate`, and one matrix product with the filters;
-    `fieldconv.ops.convolve` computes it in this order or in the other.
+    `fieldconv.ops.aggregate` computes it in this order or in the other.
 
     Parameters
     ----------

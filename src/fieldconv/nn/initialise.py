@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from fieldconv.ops.rings import Spacing
+from fieldconv.ops.disc import Spacing
 
 
 def squared_shares(rings: int, spacing: Spacing) -> float:

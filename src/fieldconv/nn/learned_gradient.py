@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from fieldconv.nn.initialise import draw_normal, squared_shares
 from fieldconv.ops import gradient_aggregate
-from fieldconv.ops.complex_matmul import complex_matmul
-from fieldconv.ops.direction import polar
-from fieldconv.ops.rings import Spacing
+from fieldconv.ops.disc import Spacing
+from fieldconv.ops.vectors import complex_matmul, polar
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -35,14 +34,10 @@ class LearnedGradient(nn.Module):
 
     Parameters
     ----------
-    in_channels : int
-        Number k of scalar features.
-    out_channels : int
-        Number o of vector features.
-    rings : int
-        N radii at which the radial filters f¹ and f² are learnt.
-    spacing : "linear" or "equal_area"
-        Spacing of these radii.
+    in_channels, out_channels : int
+        Scalar features k and vector features o.
+    rings, spacing
+        N radii at which the radial filters f¹ and f² are learnt, as in `FieldConv`.
     input_length : float
         Typical length of the k features of a point, for which vectors start with magnitudes near one; by
         default 1/√4π, that of xyz on a sphere of unit area.

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.tangent_linear import TangentLinear
 from fieldconv.ops import gradient_aggregate
-from fieldconv.ops.rings import Spacing
+from fieldconv.ops.disc import Spacing
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -29,12 +29,8 @@ class LinearLift(nn.Module):
     ----------
     in_channels, out_channels : int
         Scalar and vector features.
-    rings : int
-        N radii, with one gradient each.
-    spacing : "linear" or "equal_area"
-        Spacing of these radii.
-    input_length : float
-        Typical length of the features of a point, as in `LearnedGradient`.
+    rings, spacing, input_length
+        As in `LearnedGradient`; each of the N rings gives one gradient.
 
     Shapes
     ------

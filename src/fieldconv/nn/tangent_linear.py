@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from fieldconv.nn.initialise import draw_normal
-from fieldconv.ops.complex_matmul import complex_matmul
+from fieldconv.ops.vectors import complex_matmul
 
 
 class TangentLinear(nn.Module):

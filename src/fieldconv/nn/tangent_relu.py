@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fieldconv.ops.magnitude_relu import magnitude_relu
+from fieldconv.ops.pointwise import magnitude_relu
 
 
 class TangentReLU(nn.Module):

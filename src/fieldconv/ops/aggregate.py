@@ -1,4 +1,4 @@
-"""Sums over geodesic discs: the sparse half of a field convolution and of the learned gradient."""
+"""Sums over geodesic discs, and the field convolution: these sums mixed by filters."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend
-from fieldconv.ops.compiled import aggregate_kernels as compiled
+from fieldconv.ops.compiled import aggregate_kernels, convolve_kernels
+from fieldconv.ops.disc import Spacing
 from fieldconv.ops.geometry import Geometry
-from fieldconv.ops.lift import lift
+from fieldconv.ops.pointwise import lift
 from fieldconv.ops.portable import aggregate_torch as portable
-from fieldconv.ops.register import GEOMETRY, register, register_adjoints
-from fieldconv.ops.rings import Spacing
+from fieldconv.ops.register import (
+    GEOMETRY,
+    Backend,
+    check_backend,
+    register,
+    register_adjoints,
+    register_differentiable,
+)
+from fieldconv.ops.vectors import complex_matmul
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface
@@ -24,12 +31,12 @@ if TYPE_CHECKING:
 _REST = f"{GEOMETRY}, int first_order, int rings, str spacing, bool scalars, str backend"
 _gather = register(
     f"gather(Tensor y, {_REST}) -> Tensor",
-    (compiled.gather, portable.gather),
+    (aggregate_kernels.gather, portable.gather),
     fake=lambda y, _, first_order, rings, *rest: y.new_empty(y.shape[1], y.shape[0], rings, y.shape[2]),
 )
 _scatter = register(
     f"scatter(Tensor gradient, {_REST}) -> Tensor",
-    (compiled.scatter, portable.scatter),
+    (aggregate_kernels.scatter, portable.scatter),
     fake=lambda gradient, *_: gradient.new_empty(gradient.shape[1], gradient.shape[0], gradient.shape[3]),
 )
 register_adjoints(_gather, _scatter)
@@ -58,12 +65,10 @@ def disc_sums(
         The order m that belongs to y[0].
     rings : int
         N.
-    spacing : "linear" or "equal_area"
-        See `ring_radii`.
     scalars : bool
         The features are scalars, which need no transport: leave e^{iφ_pq} out.
-    backend : "auto", "torch" or "compiled"
-        See `field_aggregate`.
+    spacing, backend
+        As in `field_aggregate`.
 
     Returns
     -------
@@ -132,6 +137,65 @@ def field_aggregate(
     """
     y = lift(x, band_limit, backend=backend)
     return disc_sums(y, surface, first_order=-band_limit, rings=rings, spacing=spacing, backend=backend)
+
+
+def _in_two_steps(
+    x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing, backend: Backend
+) -> Tensor:
+    """The sums, then one matrix product: differentiable to any order, and by the geometry too."""
+    orders, rings = real.shape[:2]
+    sums = field_aggregate(
+        x, geometry, rings=rings, band_limit=orders // 2, spacing=spacing, backend=backend
+    )  # A[p, m, n, c]
+    return complex_matmul(sums.flatten(1), real.flatten(0, 2), imaginary.flatten(0, 2))
+
+
+_convolve = register_differentiable(
+    "convolve",
+    ["x", "real", "imaginary"],
+    f"{GEOMETRY}, str spacing, str backend",
+    (convolve_kernels.convolve, portable.convolve),
+    (convolve_kernels.convolve_backward, portable.convolve_backward),
+    fake=lambda x, real, *_: x.new_empty(len(x), real.shape[3]),
+    equations=_in_two_steps,
+)
+
+
+def field_convolve(
+    x: Tensor,
+    real: Tensor,
+    imaginary: Tensor,
+    surface: Surface | Geometry,
+    *,
+    spacing: Spacing = "linear",
+    backend: Backend = "auto",
+) -> Tensor:
+    """Return the field convolution (Eq. 7) of a vector field with filters.
+
+    out[p,o] = Σ_{m,n,c} A[p,m,n,c] F[m,n,c,o], where A is `field_aggregate` of x. Nothing keeps
+    A as a whole: the kernels mix the features of a few hundred points at a time, portable torch sums for one
+    m at a time.
+
+    x is (n, C), the parts of F for m = −B … B are (2B+1, N, C, O), the result (n, O); further arguments are
+    those of `field_aggregate`.
+
+    Examples
+    --------
+    One vertex that is its own only neighbour, with weight 1.
+
+    >>> from types import SimpleNamespace
+    >>> one = torch.ones(1)
+    >>> dot = SimpleNamespace(edge_index=torch.zeros(2, 1, dtype=torch.int64), log=0j * one,
+    ...                       transport=one + 0j, weight=one, radius=one)
+    >>> field_convolve(torch.tensor([[3j]]), torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1), dot).tolist()
+    [[3j]]
+    """
+    check_backend(backend, x)
+    geometry = Geometry.of(surface)
+    if geometry.wants_gradients():
+        return _in_two_steps(x, real, imaginary, geometry, spacing, backend)
+    out: Tensor = _convolve(x, real, imaginary, *geometry, spacing, backend)
+    return out
 
 
 def gradient_aggregate(

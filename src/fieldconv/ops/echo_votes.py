@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend
-from fieldconv.ops.cells import disc_cells
 from fieldconv.ops.compiled import echo_kernels as compiled
+from fieldconv.ops.disc import disc_cells
 from fieldconv.ops.geometry import Geometry
 from fieldconv.ops.portable import echo_torch as portable
-from fieldconv.ops.register import GEOMETRY, register_differentiable
+from fieldconv.ops.register import GEOMETRY, Backend, check_backend, register_differentiable
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

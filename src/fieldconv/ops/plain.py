@@ -6,22 +6,12 @@ of the operations do not cover: second derivatives, and derivatives by the geome
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from fieldconv.ops.cells import disc_cells
-from fieldconv.ops.direction import polar, unit
+from fieldconv.ops.disc import Spacing, disc_cells, ring_weights
 from fieldconv.ops.geometry import Geometry
-from fieldconv.ops.rings import Spacing, ring_weights
-
-
-def gradients(out: Tensor, inputs: Sequence[Tensor], gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Return the gradients by the inputs that need one, from that by ``out``; they can be differentiated."""
-    needed = [tensor for tensor in inputs if tensor.requires_grad]
-    values = iter(torch.autograd.grad(out, needed, gradient, create_graph=True))
-    return tuple(next(values) if tensor.requires_grad else None for tensor in inputs)
+from fieldconv.ops.vectors import polar, unit
 
 
 def aggregate(
@@ -49,7 +39,7 @@ def aggregate(
 
 
 def lift(x: Tensor, band_limit: int) -> Tensor:
-    """Return Y_m = x ū^m for m = −B … B, see `fieldconv.ops.lift`."""
+    """Return Y_m = x ū^m for m = −B … B, see `fieldconv.ops.pointwise.lift`."""
     u = unit(x)
     turned_back, turned_on = [x], [x]
     for _ in range(band_limit):

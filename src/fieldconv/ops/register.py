@@ -1,29 +1,61 @@
 """Register operations with torch, so that autograd, fake tensors, compile and export know them.
 
+Where there are two implementations, compiled kernels for the CPU and portable torch, a backend chooses.
+
 This uses the low-level `torch.library.Library`: the first call of a `torch.library.custom_op` imports torch's
 compiler, which takes 0.8 s.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import compress
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-from fieldconv.ops import plain
-from fieldconv.ops.backend import use_compiled
 from fieldconv.ops.geometry import Geometry
 
 NAMESPACE = "fieldconv"
 GEOMETRY = "Tensor edge_index, Tensor log, Tensor transport, Tensor weight, Tensor radius, Tensor? batch"
+
+Backend = Literal["auto", "torch", "compiled"]
+BACKEND_VARIABLE = "FIELDCONV_BACKEND"
 
 Operation = Callable[..., Any]  # of the arguments and results that a schema says
 Kernels = Operation | tuple[Operation, Operation]
 
 _library = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
 _operations: dict[str, Operation] = {}
+
+
+def check_backend(backend: Backend, x: Tensor) -> None:
+    """Raise ValueError if there is no such backend, or if it cannot run on the device of ``x``."""
+    if backend not in get_args(Backend):
+        raise ValueError(f'backend must be "auto", "torch" or "compiled", got {backend!r}.')
+    if backend == "compiled" and x.device.type != "cpu":
+        raise ValueError(
+            f'The backend "compiled" runs on the CPU, but the features are on {x.device}; use "auto".'
+        )
+
+
+def use_compiled(backend: Backend, x: Tensor) -> bool:
+    """Return whether the compiled kernels serve features ``x``.
+
+    "auto" stands for the value of the environment variable ``FIELDCONV_BACKEND``: "torch", "compiled", or
+    "auto" (the default), which takes the kernels on the CPU. Raise ValueError if it has another value.
+    """
+    if backend == "auto":
+        variable = os.environ.get(BACKEND_VARIABLE) or "auto"
+        if variable not in get_args(Backend):
+            raise ValueError(f"{BACKEND_VARIABLE} must be auto, torch or compiled, got {variable}.")
+        if variable == "auto":
+            return x.device.type == "cpu"
+        backend = variable  # type: ignore[assignment]
+    check_backend(backend, x)
+    return backend == "compiled"
 
 
 def register(schema: str, compute: Kernels, *, fake: Operation) -> Operation:
@@ -132,9 +164,10 @@ def register_differentiable(
         end = len(values) - len(saved)
         arguments, further = values[:end], values[end:]
         if torch.is_grad_enabled():
-            tensors = [value for value in arguments if isinstance(value, Tensor)]
-            by_tensors = iter(plain.gradients(equations(*_pack(schema, arguments)), tensors, gradient))
-            return tuple(next(by_tensors) if isinstance(value, Tensor) else None for value in arguments)
+            needed = [isinstance(value, Tensor) and value.requires_grad for value in arguments]
+            result, tensors = equations(*_pack(schema, arguments)), [*compress(arguments, needed)]
+            by_needed = iter(torch.autograd.grad(result, tensors, gradient, create_graph=True))
+            return tuple(next(by_needed) if need else None for need in needed)
         by_inputs = backward_operation(*arguments[:count], gradient, *further, *arguments[count:])
         return *(by_inputs if count > 1 else [by_inputs]), *[None] * (end - count)
 

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from fieldconv.ops import plain
-from fieldconv.ops.backend import Backend, check_backend, use_compiled
 from fieldconv.ops.compiled import relu_linear_kernels as compiled
-from fieldconv.ops.register import register_differentiable
+from fieldconv.ops.register import Backend, check_backend, register_differentiable, use_compiled
 
 _KERNELS = (torch.float32, torch.float64)
 
@@ -33,19 +32,8 @@ def relu_linear(
     forwards and backwards; portable torch multiplies them. So zero times a weight that is not finite is zero
     in the kernels and NaN in portable torch.
 
-    Parameters
-    ----------
-    x : real Tensor, shape (n, K)
-    keep : real Tensor, shape (n, K)
-        0 where dropout drops a number, else the factor of dropout. Has no gradient.
-    weight : real Tensor, shape (O, K)
-    bias : real Tensor, shape (O,)
-    backend : "auto", "torch" or "compiled"
-        See `field_aggregate`.
-
-    Returns
-    -------
-    real Tensor, shape (n, O)
+    x and keep are (n, K), the weight (O, K), the bias (O,), the result (n, O). ``keep`` is 0 where dropout
+    drops a number, else the factor of dropout; it has no gradient.
 
     Examples
     --------

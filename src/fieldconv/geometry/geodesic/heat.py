@@ -66,7 +66,7 @@ def heat_discs(
 
     def disc(source: int, wanted: Bools) -> Columns:
         if place[source] < 0:
-            found = np.flatnonzero(wanted[source : source + 1]) + source
+            found: Ints = np.flatnonzero(wanted[source : source + 1]) + source
             return found, *np.zeros((3, len(found)))
         log = solver.compute_log_map(place[source], strategy=strategy) @ [1, 1j]
         carried = solver.transport_tangent_vector(place[source], [1.0, 0.0]) @ [1, 1j]

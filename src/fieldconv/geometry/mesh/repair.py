@@ -30,7 +30,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
     """Mend a mesh by the steps of `Mesh.repair`."""
     n_vertices = len(vertices)
     face_map = np.arange(len(faces))
-    first = np.arange(n_vertices)  # the vertex that each one is merged into
+    first: Ints = np.arange(n_vertices)  # the vertex that each one is merged into
     tally: Counter[str] = Counter()
 
     def keep(good: Bools) -> int:

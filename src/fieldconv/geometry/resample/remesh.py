@@ -263,7 +263,7 @@ def remesh(
     """
     kept, faces = renumbered(manifold_part(len(mesh.vertices), mesh.faces))
     old = Mesh(mesh.vertices[kept], faces)
-    size = np.ones(len(kept)) if density is None else np.asarray(density, np.float64)[kept]
+    size: Floats = np.ones(len(kept)) if density is None else np.asarray(density, np.float64)[kept]
     size = _scaled(size, old, vertices)
     reference = make_reference(old, size)
 

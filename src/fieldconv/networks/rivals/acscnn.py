@@ -25,10 +25,10 @@ from fieldconv.networks.rivals.shared.anisotropic import (
     sum_duplicates,
 )
 from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork
+from fieldconv.networks.rivals.shared.sparse import SparseMatrix
 from fieldconv.nn import Perceptron
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
-from fieldconv.ops.sparse import SparseMatrix
 from fieldconv.surface.parts import Part, Preparation, Sampling, Tensors, register_operator, single
 
 if TYPE_CHECKING:

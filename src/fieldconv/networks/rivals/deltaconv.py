@@ -13,10 +13,10 @@ from fieldconv._presets import network_presets, network_recipe, network_recipes
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.networks.rivals.shared.least_squares import point_gradients
 from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork
+from fieldconv.networks.rivals.shared.sparse import SparseMatrix
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
 from fieldconv.nn.tangent_linear import TangentLinear
-from fieldconv.ops.direction import polar
-from fieldconv.ops.sparse import SparseMatrix
+from fieldconv.ops.vectors import polar
 from fieldconv.surface.parts import Part, Preparation, Tensors, register_operator
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from fieldconv.networks.fcnet import FCNet, FCNetConfig
 from fieldconv.nn import FieldConv
 from fieldconv.ops import Geometry, disc_sums, unit
-from fieldconv.ops.complex_matmul import complex_matmul
+from fieldconv.ops.vectors import complex_matmul
 
 if TYPE_CHECKING:
     from fieldconv.surface import Surface

@@ -19,7 +19,7 @@ from fieldconv.geometry.resample.sampling import nearest_samples
 from fieldconv.networks.protocol import FeatureNetwork, NetworkConfig
 from fieldconv.nn import ScalarHead
 from fieldconv.nn.initialise import draw_normal
-from fieldconv.ops.complex_matmul import complex_matmul
+from fieldconv.ops.vectors import complex_matmul
 from fieldconv.surface.parts import Part, Preparation, Tensors, register_operator
 
 if TYPE_CHECKING:

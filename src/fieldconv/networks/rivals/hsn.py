@@ -18,8 +18,7 @@ from fieldconv.nn import ScalarHead, TangentLinear, TangentReLU
 from fieldconv.nn.initialise import draw_normal, init_perceptron, squared_shares
 from fieldconv.nn.pooling import mean_per_shape
 from fieldconv.ops import disc_sums
-from fieldconv.ops.complex_matmul import complex_matmul
-from fieldconv.ops.direction import polar
+from fieldconv.ops.vectors import complex_matmul, polar
 from fieldconv.surface.settings import Solver
 
 if TYPE_CHECKING:

@@ -204,7 +204,8 @@ def _balls(preparation: Preparation) -> Tensors:
     size = float(np.linalg.norm(points, axis=1).max()) or 1.0
     size *= max(1.0, REFERENCE_POINTS / len(points)) ** 0.5  # as many points in each ball
     order = farthest_points(points, CENTRES[0])
-    before, tensors = np.arange(len(points)), {}
+    before: Ints = np.arange(len(points))
+    tensors = {}
     for level, (count, radius, most) in enumerate(zip(CENTRES, RADII, MAX_POINTS, strict=True), start=1):
         centres = np.sort(order[:count])
         tensors[f"ball{level}_index"] = _in_balls(points, before, centres, radius * size, most)

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv._compiled import Floats, Ints, kernel, num_threads, run_blocks
-from fieldconv.ops.compiled.direction_kernels import floats
+from fieldconv._arrays import Floats, Ints
+from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv.ops.compiled.pointwise_kernels import floats
 from fieldconv.ops.compiled.simd import (
     BYTES,
     load,
@@ -32,8 +33,8 @@ from fieldconv.ops.compiled.simd import (
     zero,
 )
 from fieldconv.ops.compiled.sorted_edges import Edges, sorted_edges
+from fieldconv.ops.disc import Spacing
 from fieldconv.ops.geometry import Geometry
-from fieldconv.ops.rings import Spacing
 
 BLOCK = 32  # receivers at a time, whose factors fit in the second-level cache
 
@@ -174,9 +175,7 @@ def gather(
 ) -> Tensor:
     """Return the sums of `disc_sums`: (K, n, C) to (n, K, N, C)."""
     orders, count, channels = y.shape
-    edges = sorted_edges(geometry, count, rings, spacing, y.real.dtype)
-    if scalars:
-        edges = edges.without_transport()
+    edges = sorted_edges(geometry, count, rings, spacing, y.real.dtype, scalars)
     blocks = edges.blocks(4 * num_threads())
     features = to_lines(y)
     lanes = BYTES // features.itemsize
@@ -193,9 +192,7 @@ def scatter(
 ) -> Tensor:
     """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     count, orders, _, channels = gradient.shape
-    edges = sorted_edges(geometry, count, rings, spacing, gradient.real.dtype)
-    if scalars:
-        edges = edges.without_transport()
+    edges = sorted_edges(geometry, count, rings, spacing, gradient.real.dtype, scalars)
     lines = to_lines(gradient)
     lanes = BYTES // lines.itemsize
     columns = lines.shape[-1] // lanes

@@ -26,10 +26,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from fieldconv._compiled import Floats, kernel, run_blocks, shares
+from fieldconv._arrays import Floats
+from fieldconv._compiled import kernel, run_blocks, shares
 from fieldconv.ops.compiled.aggregate_kernels import from_lines, from_tiles, to_lines, to_tiles
-from fieldconv.ops.compiled.lift_kernels import lift, lift_backward
 from fieldconv.ops.compiled.matmul_kernels import LINE, TILE, multiply
+from fieldconv.ops.compiled.pointwise_kernels import lift, lift_backward
 from fieldconv.ops.compiled.simd import (
     BYTES,
     Count,
@@ -49,8 +50,8 @@ from fieldconv.ops.compiled.simd import (
     zeros,
 )
 from fieldconv.ops.compiled.sorted_edges import Edges, outgoing_edges
+from fieldconv.ops.disc import Spacing
 from fieldconv.ops.geometry import Geometry
-from fieldconv.ops.rings import Spacing
 
 BLOCK = 16  # senders at a time whose factors are computed
 MAX_BYTES = 2**20  # of G at a time, in the second-level cache

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv._compiled import Floats, Ints, kernel, num_threads, run_blocks
-from fieldconv.ops.cells import disc_cells
-from fieldconv.ops.compiled.direction_kernels import directions, floats, min_part
+from fieldconv._arrays import Floats, Ints
+from fieldconv._compiled import kernel, num_threads, run_blocks
+from fieldconv.ops.compiled.pointwise_kernels import directions, floats, min_part
 from fieldconv.ops.compiled.simd import (
     BYTES,
     floor,
@@ -31,6 +31,7 @@ from fieldconv.ops.compiled.simd import (
     where_positive,
 )
 from fieldconv.ops.compiled.sorted_edges import Edges, sorted_edges
+from fieldconv.ops.disc import disc_cells
 from fieldconv.ops.geometry import Geometry
 
 if TYPE_CHECKING:
@@ -248,9 +249,7 @@ def cast_of(
     x: Tensor, geometry: Geometry, image: Tensor, radial_samples: int, vector: bool, sized: bool
 ) -> Cast:
     """Return the votes of the features, or of features of length 1 unless ``sized``."""
-    edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype)
-    if not vector:
-        edges = edges.without_transport()
+    edges = sorted_edges(geometry, len(x), 1, "linear", x.real.dtype, not vector)
     return Cast(
         edges,
         _features(x, edges, sized, vector),

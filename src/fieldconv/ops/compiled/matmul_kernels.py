@@ -5,7 +5,8 @@ from __future__ import annotations
 import numba
 from llvmlite import binding
 
-from fieldconv._compiled import Floats, kernel
+from fieldconv._arrays import Floats
+from fieldconv._compiled import kernel
 from fieldconv.ops.compiled.simd import (
     BYTES,
     Count,

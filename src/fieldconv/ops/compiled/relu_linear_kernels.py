@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fieldconv._compiled import Floats, Ints, blocks, kernel, run_blocks, shares
+from fieldconv._arrays import Floats, Ints
+from fieldconv._compiled import blocks, kernel, run_blocks, shares
 from fieldconv.ops.compiled.simd import (
     BYTES,
     Count,

@@ -12,9 +12,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
-from fieldconv._compiled import Floats, Ints, kernel
+from fieldconv._arrays import Floats, Ints
+from fieldconv._compiled import kernel
+from fieldconv.ops.disc import Spacing, ring_weights
 from fieldconv.ops.geometry import Geometry, cached
-from fieldconv.ops.rings import Spacing, ring_weights
 
 PADDING = 16  # numbers after the last edge, so that kernels may read whole vectors
 
@@ -36,10 +37,6 @@ class Edges(NamedTuple):
     weight: Floats  # (E + PADDING,)
     distance: Floats  # (E + PADDING,) r/ε
     longest: int  # edges of the busiest point
-
-    def without_transport(self) -> Edges:
-        """Return the edges as scalars see them, with w for w e^{iφ}."""
-        return self._replace(transport=np.stack([self.weight, np.zeros_like(self.weight)]))
 
     def blocks(self, count: int) -> list[tuple[int, int]]:
         """Return at most ``count`` ranges of points, with about equally many edges in each."""
@@ -98,10 +95,18 @@ def _sort(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: 
     )
 
 
-def sorted_edges(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Edges:
-    """Return the edges by receiver, sorted anew only when the geometry has changed."""
+def sorted_edges(
+    geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype, scalars: bool = False
+) -> Edges:
+    """Return the edges by receiver, sorted anew only when the geometry has changed.
+
+    Scalars have no transport: w takes the place of w e^{iφ}.
+    """
     key = (points, rings, spacing, dtype)
-    return cached(geometry, ("incoming", *key), lambda: _sort(geometry, *key))
+    edges = cached(geometry, ("incoming", *key), lambda: _sort(geometry, *key))
+    if scalars:
+        return edges._replace(transport=np.stack([edges.weight, np.zeros_like(edges.weight)]))
+    return edges
 
 
 def _sort_by_sender(edges: Edges) -> Edges:

@@ -1,7 +1,10 @@
-"""Field aggregation as weighted sums of rows, the product of a sparse matrix with a dense one.
+"""Field aggregation and convolution as weighted sums of rows: a sparse matrix times a dense one.
 
 `torch.nn.functional.embedding_bag` is that product: row r of the result is the sum of some rows of a table,
 each times a number. A complex product is made of real ones by a table that holds both y and iy.
+
+A convolution is the sums of one order, times its filters, order by order: no tensor holds the sums of all,
+and the backward pass computes them again.
 """
 
 from __future__ import annotations
@@ -12,8 +15,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from fieldconv.ops import plain
+from fieldconv.ops.disc import Spacing, ring_weights
 from fieldconv.ops.geometry import Geometry, cached
-from fieldconv.ops.rings import Spacing, ring_weights
+from fieldconv.ops.pointwise import lift_backward
+from fieldconv.ops.vectors import complex_matmul
 
 
 class Entries(NamedTuple):
@@ -43,7 +49,7 @@ class Entries(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """The matrix of `gather` for one order, and its adjoint."""
+    """The matrix of the sums for one order, and its adjoint."""
 
     forward: Entries  # rows (receiver, ring), columns senders
     adjoint: Entries
@@ -57,6 +63,14 @@ class Matrices(NamedTuple):
         for _ in range(abs(order)):
             value *= step
         return value
+
+    def gather(self, y: Tensor, order: int, scalars: bool = False) -> Tensor:
+        """Return A[p,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[q], m = order: (n, C) to (n · N, C)."""
+        return self.forward.times(self.values(order, scalars), y)
+
+    def scatter(self, gradient: Tensor, order: int, scalars: bool = False) -> Tensor:
+        """Return the adjoint of `gather`."""
+        return self.adjoint.times(self.values(order, scalars).conj_physical_(), gradient)
 
 
 def matrices(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: torch.dtype) -> Matrices:
@@ -88,34 +102,15 @@ def _sort(geometry: Geometry, points: int, rings: int, spacing: Spacing, dtype: 
     )
 
 
-def gather_order(
-    y: Tensor, geometry: Geometry, order: int, rings: int, spacing: Spacing, scalars: bool
-) -> Tensor:
-    """Return A[p,n] = Σ_e w_e t_e e^{imθ_e} ψ_n(r_e) y[q] for one order m, no t_e for scalars.
-
-    From (n, C) to (n, N, C).
-    """
-    points, channels = y.shape
-    both = matrices(geometry, points, rings, spacing, y.real.dtype)
-    return both.forward.times(both.values(order, scalars), y).view(points, rings, channels)
-
-
-def scatter_order(
-    gradient: Tensor, geometry: Geometry, order: int, rings: int, spacing: Spacing, scalars: bool
-) -> Tensor:
-    """Return the adjoint of `gather_order`: (n, N, C) to (n, C)."""
-    both = matrices(geometry, len(gradient), rings, spacing, gradient.real.dtype)
-    return both.adjoint.times(both.values(order, scalars).conj_physical_(), gradient.flatten(0, 1))
-
-
 def gather(
     y: Tensor, geometry: Geometry, first_order: int, rings: int, spacing: Spacing, scalars: bool
 ) -> Tensor:
-    """Return the sums of `gather_order` for the orders from ``first_order`` on: (K, n, C) to (n, K, N, C)."""
+    """Return the sums of `disc_sums`: (K, n, C) to (n, K, N, C)."""
     orders, points, channels = y.shape
+    both = matrices(geometry, points, rings, spacing, y.real.dtype)
     result = y.new_empty(points, orders, rings, channels)
     for k in range(orders):
-        result[:, k] = gather_order(y[k], geometry, first_order + k, rings, spacing, scalars)
+        result[:, k] = both.gather(y[k], first_order + k, scalars).view(points, rings, channels)
     return result
 
 
@@ -124,7 +119,39 @@ def scatter(
 ) -> Tensor:
     """Return the adjoint of `gather`: (n, K, N, C) to (K, n, C)."""
     points, orders, _, channels = gradient.shape
+    both = matrices(geometry, points, rings, spacing, gradient.real.dtype)
     result = gradient.new_empty(orders, points, channels)
     for k in range(orders):
-        result[k] = scatter_order(gradient[:, k], geometry, first_order + k, rings, spacing, scalars)
+        result[k] = both.scatter(gradient[:, k].flatten(0, 1), first_order + k, scalars)
     return result
+
+
+def convolve(x: Tensor, real: Tensor, imaginary: Tensor, geometry: Geometry, spacing: Spacing) -> Tensor:
+    """Return `field_convolve` of x, (n, C), with filters (2B+1, N, C, O): (n, O)."""
+    orders, rings, channels, outputs = real.shape
+    both = matrices(geometry, len(x), rings, spacing, x.real.dtype)
+    y = plain.lift(x, orders // 2)
+    result = x.new_zeros(len(x), outputs)
+    for k in range(orders):
+        sums = both.gather(y[k], k - orders // 2).view(len(x), rings * channels)
+        result += complex_matmul(sums, real[k].flatten(0, 1), imaginary[k].flatten(0, 1))
+    return result
+
+
+def convolve_backward(
+    x: Tensor, real: Tensor, imaginary: Tensor, gradient: Tensor, geometry: Geometry, spacing: Spacing
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients by x and by both parts of the filters, from that by `convolve` of them."""
+    orders, rings, channels, outputs = real.shape
+    both = matrices(geometry, len(x), rings, spacing, x.real.dtype)
+    gradient = gradient.resolve_conj()
+    by_y = plain.lift(x, orders // 2)  # y, of which each order is overwritten by its gradient
+    by_real, by_imaginary = torch.empty_like(real), torch.empty_like(imaginary)
+    for k in range(orders):
+        sums = both.gather(by_y[k], k - orders // 2).view(len(x), rings * channels)
+        by_filters = (sums.mH @ gradient).view(rings, channels, outputs)
+        by_real[k], by_imaginary[k] = by_filters.real, by_filters.imag
+        by_sums = complex_matmul(gradient, real[k].flatten(0, 1).T, -imaginary[k].flatten(0, 1).T)
+        del sums
+        by_y[k] = both.scatter(by_sums.view(len(x) * rings, channels), k - orders // 2)
+    return lift_backward(x, by_y, orders // 2), by_real, by_imaginary

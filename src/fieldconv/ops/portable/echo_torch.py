@@ -13,9 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fieldconv.ops.cells import disc_cells
-from fieldconv.ops.direction import unit
+from fieldconv.ops.disc import disc_cells
 from fieldconv.ops.geometry import Geometry, cached
+from fieldconv.ops.vectors import unit
 
 CPU_CHUNK = 2**15  # votes at a time: few enough to stay in the cache
 DEVICE_CHUNK = 2**22  # enough to keep a graphics card busy

@@ -1,7 +1,8 @@
-"""The N radii on which filters are sampled, and linear interpolation between them."""
+"""How a disc is divided: the rings on which filters are sampled, and the cells of an ECHO descriptor."""
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 import torch
@@ -43,21 +44,11 @@ def ring_radii(rings: int, spacing: Spacing = "linear") -> Tensor:
 
 
 def ring_weights(distance: Tensor, rings: int, spacing: Spacing = "linear") -> tuple[Tensor, Tensor]:
-    """Return the ring below each distance, and how far it is from there to the next one.
+    """Return the ring below each distance r/ε, and how far τ it is from there to the next one, each (E,).
 
-    ψ is 1 − τ on ring ``lower`` and τ on ring ``lower + 1``: at most two weights differ from zero and they
-    sum to one. Distances below the first or above the last ring take that ring alone.
-
-    Parameters
-    ----------
-    distance : Tensor, shape (E,)
-        r/ε.
-
-    Returns
-    -------
-    lower : Tensor, shape (E,), int64, in 0 … max(N − 2, 0)
-    fraction : Tensor, shape (E,)
-        τ in [0, 1].
+    ψ is 1 − τ on ring ``lower``, 0 … max(N − 2, 0), and τ, 0 … 1, on ring ``lower + 1``: at most two weights
+    differ from zero and they sum to one. Distances below the first or above the last ring take that ring
+    alone.
 
     Examples
     --------
@@ -71,3 +62,17 @@ def ring_weights(distance: Tensor, rings: int, spacing: Spacing = "linear") -> t
     lower = (torch.searchsorted(radii, distance.detach().contiguous(), right=True) - 1).clamp(0, rings - 2)
     inner, outer = radii[lower], radii[lower + 1]
     return lower, ((distance - inner) / (outer - inner)).clamp(0, 1)
+
+
+@functools.lru_cache
+def disc_cells(radial_samples: int) -> tuple[int, ...]:
+    """Return the cells of the padded square image that belong to the disc, and last the cell at the centre.
+
+    The image has 2R + 2 pixels a side, one more than the disc all round, so every vote finds four pixels.
+    """
+    if radial_samples < 1:
+        raise ValueError(f"radial_samples must be at least 1, got {radial_samples}.")
+    side = 2 * radial_samples + 2
+    middle = [pixel - radial_samples - 0.5 for pixel in range(side)]
+    inside = [a * a + b * b <= radial_samples**2 for b in middle for a in middle]
+    return (*(pixel for pixel, is_inside in enumerate(inside) if is_inside), side * side)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldconv.ops import ring_radii
-from fieldconv.ops.rings import ring_weights
+from fieldconv.ops.disc import ring_weights
 from tests.nn.surfaces import ring_weights as by_the_paper
 
 spacings = st.sampled_from(["linear", "equal_area"])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fieldconv.ops.sparse import SparseMatrix
+from fieldconv.networks.rivals.shared.sparse import SparseMatrix
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

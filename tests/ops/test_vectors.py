@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldconv.ops import plain, unit
-from fieldconv.ops.lift import lift
+from fieldconv.ops.pointwise import lift
 
 lift_torch, lift_compiled = (partial(lift, backend=name) for name in ("torch", "compiled"))
 lifts = pytest.mark.parametrize("lifting", [plain.lift, lift_torch, lift_compiled])

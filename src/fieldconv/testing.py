@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
-from fieldconv.surface.changes import (
+from fieldconv.surface.views import (
     move,
     moved_features,
     place_columns,
@@ -35,7 +35,12 @@ __all__ = [
     "turn_vectors",
 ]
 
-CHANGES = ("frames", "motion", "numbering", "scale")
+CHANGES = {
+    "frames": "choice of tangent frames",
+    "motion": "place of the shape in space",
+    "numbering": "order of the samples",
+    "scale": "size of the shape",
+}
 
 
 def assert_equivariant(
@@ -44,7 +49,7 @@ def assert_equivariant(
     *,
     features: Tensor | None = None,
     tolerance: float = 1e-4,
-    changes: Sequence[str] = CHANGES,
+    changes: Sequence[str] = tuple(CHANGES),
     positions: Literal["moved", "kept"] = "moved",
     seed: int = 0,
 ) -> dict[str, float]:
@@ -132,24 +137,15 @@ def assert_equivariant(
         if not error <= tolerance:  # a NaN fails too
             seen = surface.x if features is None else features
             moved = positions == "moved" and change in ("motion", "scale")
-            hint = ""
-            if moved and seen is not None and place_columns(seen, surface):
-                hint = (
-                    "; its input features are positions or normals: if it may see them, give positions='kept'"
-                )
+            hint = "; its input features are positions or normals: if it may see them, give positions='kept'"
+            if not (moved and seen is not None and place_columns(seen, surface)):
+                hint = ""
             raise AssertionError(
-                f"{type(module).__name__} depends on the {_MEANING[change]}: its output changes by "
+                f"{type(module).__name__} depends on the {CHANGES[change]}: its output changes by "
                 f"{error:.2g} of its largest value, where {tolerance:.2g} is allowed{hint}"
             )
     return errors
 
-
-_MEANING = {
-    "frames": "choice of tangent frames",
-    "motion": "place of the shape in space",
-    "numbering": "order of the samples",
-    "scale": "size of the shape",
-}
 
 _Follow = Callable[[Tensor], Tensor]
 _Call = Callable[["Surface", _Follow], Any]

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from fieldconv.surface.changes import turn_frames
 from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import turn_frames
 
 __all__ = ["Compose", "RandomGauge", "RandomJitter", "RandomNoise", "RandomRotate", "RandomScale"]
 

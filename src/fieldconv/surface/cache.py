@@ -26,7 +26,7 @@ from torch import Tensor
 
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.surface.codec import PackingError, pack_tensors, unpack_tensors
-from fieldconv.surface.parts import Part, Preparation, make_parts, parts_of
+from fieldconv.surface.parts import Preparation, make_parts, parts_of
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.surface.stores import Entry, FolderStore, store_at
 from fieldconv.surface.surface import Surface
@@ -110,14 +110,13 @@ class SurfaceCache:
 
     def surface(self, mesh: Mesh, settings: SurfaceSettings) -> Surface:
         """Return the surface of a mesh: intact parts are read, the others are computed and stored."""
-        digest, parts = mesh_digest(mesh), parts_of(settings)
-        kept = settings.in_effect(len(mesh.vertices))
-        found = {part.name: self.load(_part_key(digest, part, kept)) for part in parts}
-        missing = [part for part in parts if found[part.name] is None]
+        keys = _part_keys(mesh_digest(mesh), len(mesh.vertices), settings)
+        found = {name: self.load(key) for name, key in keys.items()}
+        missing = [part for part in parts_of(settings) if found[part.name] is None]
         if missing:
-            made = make_parts(Preparation(mesh, kept), missing)
-            for part in missing:
-                self.save(_part_key(digest, part, kept), made[part.name])
+            made = make_parts(Preparation(mesh, settings.in_effect(len(mesh.vertices))), missing)
+            for name, tensors in made.items():
+                self.save(keys[name], tensors)
             found |= made
         return Surface.assemble({name: part for name, part in found.items() if part is not None}, settings)
 
@@ -127,12 +126,12 @@ class SurfaceCache:
 
     def find_by_digest(self, digest: str, vertices: int, settings: SurfaceSettings) -> Surface | None:
         """Return the surface of the mesh with this `mesh_digest` and so many vertices, as `find` does."""
-        kept, found = settings.in_effect(vertices), {}
-        for part in parts_of(settings):
-            tensors = self.load(_part_key(digest, part, kept))
+        found = {}
+        for name, key in _part_keys(digest, vertices, settings).items():
+            tensors = self.load(key)
             if tensors is None:
                 return None
-            found[part.name] = tensors
+            found[name] = tensors
         return Surface.assemble(found, settings)
 
     def has(self, mesh: Mesh, settings: SurfaceSettings) -> bool:
@@ -141,8 +140,8 @@ class SurfaceCache:
 
     def paths(self, mesh: Mesh, settings: SurfaceSettings) -> dict[str, Path]:
         """Return the file of each part of the surface in a folder, whether it exists or not."""
-        digest, kept = mesh_digest(mesh), settings.in_effect(len(mesh.vertices))
-        return {part.name: self.path(_part_key(digest, part, kept)) for part in parts_of(settings)}
+        keys = _part_keys(mesh_digest(mesh), len(mesh.vertices), settings)
+        return {name: self.path(key) for name, key in keys.items()}
 
     def load(self, key: object) -> dict[str, Tensor] | None:
         """Return the tensors stored under ``key`` (any JSON value); None if there are none intact."""
@@ -249,8 +248,9 @@ def _file(key: object) -> str:
     return f"{name[:2]}/{name[2:]}.surface"
 
 
-def _part_key(digest: str, part: Part, settings: SurfaceSettings) -> list[object]:
-    return [digest, *part.key(settings)]
+def _part_keys(digest: str, vertices: int, settings: SurfaceSettings) -> dict[str, list[object]]:
+    kept = settings.in_effect(vertices)
+    return {part.name: [digest, *part.key(kept)] for part in parts_of(settings)}
 
 
 def _report_once(message: str) -> None:

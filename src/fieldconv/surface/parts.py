@@ -74,10 +74,12 @@ class Sampling(NamedTuple):
 
 
 class Preparation:
-    """A mesh in three states (given, unit, measured), and what several parts need of it, computed once.
+    """A mesh in three states, and what several parts need of it, computed once.
 
-    Vertices without a face and specks are dropped (`surface_vertices`). The others are numbered by position
-    while they are measured (`by_position`); samples have the order of the given mesh.
+    Of the mesh as ``given``, vertices without a face and specks are dropped (`surface_vertices`). The others,
+    numbered by position (`by_position`) and at unit area, are ``unit``. The ``mesh`` that is measured in its
+    place is coarser or finer, smoother or closed if the settings ask for it. Samples have the order of the
+    given mesh.
 
     Parameters
     ----------
@@ -85,28 +87,15 @@ class Preparation:
     settings : SurfaceSettings
     coarse_vertices : int, optional
         Vertices that a far denser mesh is reduced to; 8 for each sample, but at least 8192, if not given.
-
-    Attributes
-    ----------
-    given : Mesh
-        The mesh as it was given.
-    kept : (K,) int64
-        Its vertices that are not dropped, ascending.
-    unit : Mesh
-        These alone, numbered by position (``numbered``), at unit area.
-    mesh : Mesh
-        The mesh that is measured in its place, at unit area: coarser or finer (``resampled``), smoother or
-        closed if the settings ask for it. Vertices that close it are at its end.
-    measured_with_holes : Mesh
-        The same without what closes it, at unit area.
     """
 
     def __init__(self, mesh: Mesh, settings: SurfaceSettings, *, coarse_vertices: int | None = None) -> None:
         self.settings = settings
         self.given = mesh.validate()
-        self.kept = surface_vertices(mesh)
+        self.kept = surface_vertices(mesh)  # (K,) vertices that are not dropped, ascending
         self.numbered = by_position(_submesh(mesh, self.kept))
         self.unit = self._in_given_frames(self.numbered.mesh.normalised())
+        # What is measured has unit area, too. Vertices that close it are at its end.
         self.resampled = _resampled(self.unit, settings, coarse_vertices)
         changed = self.unit if self.resampled is None else self.resampled.mesh
         if settings.smoothing:

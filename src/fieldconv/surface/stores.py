@@ -26,9 +26,8 @@ class Entry(NamedTuple):
     used: float
 
 
-def _open_nonblocking(path: str, flags: int) -> int:
-    """Open a file without blocking; opening a FIFO that has no writer would block."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _nonblocking(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a FIFO without a writer would block
 
 
 def store_at(where: str | os.PathLike[str]) -> FolderStore | ObjectStore:
@@ -55,7 +54,7 @@ class FolderStore:
         """Return the bytes under a name; None if there are none that can be read."""
         path = self.folder / name
         try:
-            with open(path, "rb", opener=_open_nonblocking) as file:
+            with open(path, "rb", opener=_nonblocking) as file:
                 about = os.fstat(file.fileno())
                 content = file.read() if stat.S_ISREG(about.st_mode) else None
         except (OSError, ValueError):
@@ -111,20 +110,14 @@ class ObjectStore:
 
     def __init__(self, address: str) -> None:
         self.where = address
-        self._opened: tuple[Any, str] | None = None
-
-    def _open(self) -> tuple[Any, str]:
-        """The file system, and the path of the address in it."""
-        if self._opened is None:
-            import fsspec
-
-            self._opened = fsspec.core.url_to_fs(self.where)
-        return self._opened
 
     @contextmanager
     def _system(self) -> Iterator[tuple[Any, str]]:
+        """The file system, and the path of the address in it."""
         try:
-            yield self._open()
+            import fsspec
+
+            yield fsspec.core.url_to_fs(self.where)
         except Exception as error:  # stores raise errors of their own kinds
             raise OSError(f"{self.where}: {error}") from None
 

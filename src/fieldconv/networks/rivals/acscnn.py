@@ -25,7 +25,7 @@ from fieldconv.networks.rivals.shared.anisotropic import (
     sum_duplicates,
 )
 from fieldconv.networks.rivals.shared.scalar import RowNorm, ScalarNetwork
-from fieldconv.networks.rivals.shared.sparse import SparseMatrix
+from fieldconv.networks.rivals.shared.sparse import compressed_rows
 from fieldconv.nn import Perceptron
 from fieldconv.nn.initialise import draw_normal
 from fieldconv.nn.pooling import mean_per_shape, shape_of_samples
@@ -231,7 +231,7 @@ class Laplacians:
     def __init__(self, surface: Surface) -> None:
         count, index = len(surface.area), surface.anisotropic_index
         self.matrices = [
-            SparseMatrix(index, values.contiguous(), count, symmetric=True).matrix
+            compressed_rows(index, values.contiguous(), (count, count))
             for values in surface.anisotropic_values.T
         ]
         area = surface.area / surface.area.mean()

@@ -21,26 +21,20 @@ class SparseMatrix:
         Senders q and receivers p, each pair once.
     values : (E,) real
         m.
-    size : int or (int, int)
+    size : (int, int)
         Number of rows and of columns.
-    symmetric : bool
-        Whether M is its own transpose, which then serves for the gradient.
 
     Examples
     --------
-    >>> matrix = SparseMatrix(torch.tensor([[0, 1, 0], [0, 0, 1]]), torch.tensor([1.0, 2.0, 3.0]), 2)
+    >>> matrix = SparseMatrix(torch.tensor([[0, 1, 0], [0, 0, 1]]), torch.tensor([1.0, 2.0, 3.0]), (2, 2))
     >>> matrix @ torch.tensor([[10.0], [1.0]])
     tensor([[12.],
             [30.]])
     """
 
-    def __init__(
-        self, index: Tensor, values: Tensor, size: int | tuple[int, int], *, symmetric: bool = False
-    ) -> None:
-        sender, receiver = index
-        rows, columns = (size, size) if isinstance(size, int) else size
-        self.matrix = _rows(receiver, sender, values, (rows, columns))
-        self.transposed = self.matrix if symmetric else _rows(sender, receiver, values, (columns, rows))
+    def __init__(self, index: Tensor, values: Tensor, size: tuple[int, int]) -> None:
+        self.matrix = compressed_rows(index, values, size)
+        self.transposed = compressed_rows(index.flip(0), values, size[::-1])
 
     def __matmul__(self, x: Tensor) -> Tensor:
         product: Tensor = _Product.apply(x, self)  # type: ignore[no-untyped-call]
@@ -61,8 +55,9 @@ class _Product(torch.autograd.Function):
         return ctx.matrix.transposed @ gradient.contiguous(), None
 
 
-def _rows(row: Tensor, column: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return the matrix in compressed rows."""
+def compressed_rows(index: Tensor, values: Tensor, size: tuple[int, int]) -> Tensor:
+    """Return the matrix of `SparseMatrix` in compressed rows."""
+    column, row = index
     if len(row) > 1 and not bool((row.diff() >= 0).all()):
         order = torch.argsort(row, stable=True)
         row, column, values = row[order], column[order], values[order]

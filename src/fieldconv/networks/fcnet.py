@@ -40,51 +40,6 @@ if TYPE_CHECKING:
 class FCNetConfig(NetworkConfig):
     """Settings of an `FCNet`, besides those that every network has (`NetworkConfig`).
 
-    Parameters
-    ----------
-    radius : float
-        Geodesic radius ε of the filters' support, at unit area.
-    solver : "local" or "heat"
-        Geodesic solver, see `SurfaceSettings`.
-    input_scale : "unit" or "raw"
-        Input features of each shape scaled to a mean square length of one, or as they are at unit area, as
-        in the paper.
-    lift : "gradient" or "linear"
-        Learned gradient (supplement B), or the plain linear lift.
-    lift_channels : int
-        Vector channels after the lift.
-    width : int
-        Vector channels of the FCResNet blocks.
-    blocks : int
-        Number of FCResNet blocks.
-    rings : int
-        N radii of every filter.
-    band_limit : int
-        Largest angular frequency B of every filter.
-    filter : "offset", "real" or "complex"
-        Kind of filter, see `fieldconv.nn.FieldConv`.
-    spacing : "linear" or "equal_area"
-        Spacing of the N radii.
-    echo_channels : int
-        D vector channels the ECHO block describes.
-    echo_samples : int
-        Samples per radius of an ECHO descriptor.
-    echo_votes : "vector" or "magnitude"
-        Kind of votes, see `fieldconv.nn.ECHO`.
-    hidden : tuple of two int
-        Hidden widths of the ECHO block's three-layer MLP.
-    bottleneck : int or None
-        If given, the MLP ends in this many features, which two dense layers take to the outputs.
-    dense : int
-        Width between those two dense layers.
-    dropout : float
-        Share dropped between those two dense layers.
-    pooling : "mean" or "area"
-        Mean over samples, as in the paper, or weighted by area; for classification.
-    class_bias : bool
-        Whether a learnt number is added to the score of each class, which the paper does not mention; for
-        classification.
-
     Examples
     --------
     >>> config = FCNetConfig.for_task("segmentation", classes=8, blocks=2)
@@ -103,25 +58,47 @@ class FCNetConfig(NetworkConfig):
     )  # fmt: skip
 
     radius: float = RADIUS
+    """Geodesic radius ε of the filters' support, at unit area."""
     solver: Solver = "local"
+    """Geodesic solver, see `SurfaceSettings`."""
     input_scale: Literal["unit", "raw"] = "unit"
+    """Input features of each shape scaled to a mean square length of one, or as they are at unit area, as in
+    the paper."""
     lift: Literal["gradient", "linear"] = "gradient"
+    """Learned gradient (supplement B), or the plain linear lift."""
     lift_channels: int = 16
+    """Vector channels after the lift."""
     width: int = 48
+    """Vector channels of the FCResNet blocks."""
     blocks: int = 4
+    """Number of FCResNet blocks."""
     rings: int = 6
+    """N radii of every filter."""
     band_limit: int = 2
+    """Largest angular frequency B of every filter."""
     filter: Filter = "offset"
+    """Kind of filter, see `fieldconv.nn.FieldConv`."""
     spacing: Spacing = "linear"
+    """Spacing of the N radii."""
     echo_channels: int = 32
+    """D vector channels the ECHO block describes."""
     echo_samples: int = 3
+    """Samples per radius of an ECHO descriptor."""
     echo_votes: Votes = "vector"
+    """Kind of votes, see `fieldconv.nn.ECHO`."""
     hidden: tuple[int, int] = (256, 124)
+    """Hidden widths of the ECHO block's three-layer MLP."""
     bottleneck: int | None = None
+    """If given, the MLP ends in this many features, which two dense layers take to the outputs."""
     dense: int = 256
+    """Width between those two dense layers."""
     dropout: float = 0.5
+    """Share dropped between those two dense layers."""
     pooling: Literal["mean", "area"] = "mean"
+    """Mean over samples, as in the paper, or weighted by area; for classification."""
     class_bias: bool = False
+    """Whether a learnt number is added to the score of each class, which the paper does not mention; for
+    classification."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -29,26 +29,7 @@ DEPTH_FIELDS, MAX_DEPTH = ("blocks", "layers", "depth"), 1000  # fields that cou
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """Settings that every network has; a network adds its own fields.
-
-    Parameters
-    ----------
-    head : "labels", "classification", "descriptors" or "vectors"
-        What comes out: real numbers for each sample (scores or values), real numbers for each shape, a
-        descriptor for each sample, or tangent vectors for each sample.
-    outputs : int
-        How many of them: classes, values, template vertices, descriptor length.
-    samples : int or None
-        Farthest-point samples the network works on; None keeps every vertex.
-    features : str
-        Input features, see `SurfaceSettings`.
-    closed : bool
-        Close holes and open ends, see `SurfaceSettings`.
-    smoothing : float
-        Smooth away bumps narrower than this, see `SurfaceSettings`.
-    in_channels : int or None
-        Number of input features; None for as many as ``features`` has.
-    """
+    """Settings that every network has; a network adds its own fields."""
 
     network: ClassVar[str] = ""
     """Name of the network."""
@@ -62,12 +43,20 @@ class NetworkConfig:
     """Fields that are whole numbers from 1 up, where they are not None."""
 
     head: Head = "labels"
+    """What comes out: real numbers for each sample (scores or values), real numbers for each shape, a
+    descriptor for each sample, or tangent vectors for each sample."""
     outputs: int = 8
+    """How many of them: classes, values, template vertices, descriptor length."""
     samples: int | None = None
+    """Farthest-point samples the network works on; None keeps every vertex."""
     features: str = "xyz"
+    """Input features, see `SurfaceSettings`."""
     closed: bool = False
+    """Close holes and open ends, see `SurfaceSettings`."""
     smoothing: float = 0.0
+    """Smooth away bumps narrower than this, see `SurfaceSettings`."""
     in_channels: int | None = None
+    """Number of input features; None for as many as ``features`` has."""
 
     def __post_init__(self) -> None:
         checked(type(self), {field.name: getattr(self, field.name) for field in fields(self)})

@@ -174,26 +174,17 @@ def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | Non
 
 @dataclass(frozen=True)
 class Part:
-    """Tensors of a surface that are computed together.
-
-    Parameters
-    ----------
-    name : str
-    settings : tuple of str
-        The fields of `SurfaceSettings` on which it depends.
-    make : callable (Preparation) -> dict of str to Tensor
-    version : int
-        Raise it when the result changes, so that cached results are not used any more.
-    indices : dict of str to str
-        Names of tensors that hold row numbers → names of the tensors whose rows they number, so that a batch
-        can shift them. Tensors called ``…_index`` number samples if they are not named here.
-    """
+    """Tensors of a surface that are computed together."""
 
     name: str
     settings: tuple[str, ...]
+    """The fields of `SurfaceSettings` on which it depends."""
     make: Callable[[Preparation], Tensors]
     version: int = 1
+    """Raise it when the result changes, so that cached results are not used any more."""
     indices: Mapping[str, str] = field(default_factory=dict)
+    """Names of tensors that hold row numbers → names of the tensors whose rows they number, so that a batch
+    can shift them. Tensors called ``…_index`` number samples if they are not named here."""
 
     def key(self, settings: SurfaceSettings) -> list[object]:
         """Return what the part depends on besides the mesh, as JSON."""
@@ -233,13 +224,7 @@ def register_operator(part: Part) -> Part:
 
 
 def row_number_of(name: str, more: Mapping[str, str]) -> str | None:
-    """Return the tensor whose rows a tensor of that name numbers; None if it holds no row numbers.
-
-    Examples
-    --------
-    >>> row_number_of("coarse_edge_index", {}), row_number_of("pos", {})
-    ('coarse_sample', None)
-    """
+    """Return the tensor whose rows a tensor of that name numbers; None if it holds no row numbers."""
     return more.get(name) or _ROW_NUMBERS.get(name) or ("sample" if name.endswith("_index") else None)
 
 

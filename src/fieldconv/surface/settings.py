@@ -62,10 +62,8 @@ class SurfaceSettings:
     """Which set of samples: 0 starts at the vertex farthest from the centre, others at a random one."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.radius < float("inf"):
-            raise ValueError(f"radius is {self.radius}; give a positive number")
-        if self.radius > MAX_RADIUS:
-            raise ValueError(f"radius is {shown(self.radius)}; give a number up to {MAX_RADIUS:g}")
+        if not 0 < self.radius <= MAX_RADIUS:
+            raise ValueError(f"radius is {shown(self.radius)}; give a positive number up to {MAX_RADIUS:g}")
         if self.samples is not None:
             check_count("samples", self.samples, most=10**9)
         check_count("sampling_seed", self.sampling_seed, least=0)

@@ -31,13 +31,7 @@ def _nonblocking(path: str, flags: int) -> int:
 
 
 def store_at(where: str | os.PathLike[str]) -> FolderStore | ObjectStore:
-    """Return the store in a folder, or at an address with ``://``.
-
-    Examples
-    --------
-    >>> store_at("memory://surfaces").where
-    'memory://surfaces'
-    """
+    """Return the store in a folder, or at an address with ``://``."""
     text = os.fspath(where)
     if text.startswith("file://"):
         return FolderStore(Path(text.removeprefix("file://")))

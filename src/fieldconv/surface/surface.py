@@ -150,14 +150,7 @@ class Surface(Fields):
 
     @classmethod
     def prepare(cls, mesh: Mesh, settings: SurfaceSettings) -> Surface:
-        """Prepare a mesh as `from_mesh` does, with all settings in one.
-
-        Examples
-        --------
-        >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
-        >>> Surface.prepare(square, SurfaceSettings(samples=2)).num_nodes
-        2
-        """
+        """Prepare a mesh as `from_mesh` does, with all settings in one."""
         _check_mesh(mesh)
         return cls.assemble(make_parts(Preparation(mesh, settings), parts_of(settings)), settings)
 
@@ -265,7 +258,6 @@ class Surface(Fields):
 
         Examples
         --------
-        >>> from fieldconv.geometry.mesh.mesh import Mesh
         >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
         >>> surface = Surface.from_mesh(square, samples=2)
         >>> surface.interpolate(torch.ones(2))

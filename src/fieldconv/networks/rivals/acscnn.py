@@ -44,21 +44,7 @@ SMOOTHING = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ACSCNNConfig(NetworkConfig):
-    """Settings of an `ACSCNN`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    width : int
-        Channels of the convolutions.
-    layers : int
-        Number of convolutions.
-    order : int
-        K: polynomials of degree 0 to K − 1.
-    dense : int
-        Width of the layer between the last convolution and the outputs.
-    dropout : float
-        Share dropped after that layer.
-    """
+    """Settings of an `ACSCNN`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "acscnn"
     operators: ClassVar[tuple[str, ...]] = ("anisotropic",)
@@ -66,10 +52,15 @@ class ACSCNNConfig(NetworkConfig):
     counts = ("width", "layers", "order", "dense")
 
     width: int = 64
+    """Channels of the convolutions."""
     layers: int = 6
+    """Number of convolutions."""
     order: int = 16
+    """K: polynomials of degree 0 to K − 1."""
     dense: int = 256
+    """Width of the layer between the last convolution and the outputs."""
     dropout: float = 0.5
+    """Share dropped after that layer."""
 
 
 class ACSCNN(ScalarNetwork):

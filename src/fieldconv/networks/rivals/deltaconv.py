@@ -30,20 +30,7 @@ SLOPE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaConvConfig(NetworkConfig):
-    """Settings of a `DeltaConvNet`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    width : int
-        Channels of the convolutions, as many scalars as vectors: 128 for the paper's human bodies, 32 for
-        its SHREC'11.
-    layers : int
-        Number of convolutions: 8 and 4.
-    embedding : int
-        Width of the features that are pooled over a shape: 512 and 1024.
-    dropout : float
-        Share dropped between the layers of the head.
-    """
+    """Settings of a `DeltaConvNet`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "deltaconv"
     operators: ClassVar[tuple[str, ...]] = ("delta",)
@@ -51,9 +38,14 @@ class DeltaConvConfig(NetworkConfig):
     counts = ("width", "layers", "embedding")
 
     width: int = 128
+    """Channels of the convolutions, as many scalars as vectors: 128 for the paper's human bodies, 32 for its
+    SHREC'11."""
     layers: int = 8
+    """Number of convolutions: 8 and 4."""
     embedding: int = 512
+    """Width of the features that are pooled over a shape: 512 and 1024."""
     dropout: float = 0.5
+    """Share dropped between the layers of the head."""
 
 
 class DeltaConvNet(ScalarNetwork):

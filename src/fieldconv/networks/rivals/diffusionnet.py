@@ -24,22 +24,7 @@ MIN_TIME = 1e-8  # diffusion time
 
 @dataclass(frozen=True, kw_only=True)
 class DiffusionNetConfig(NetworkConfig):
-    """Settings of a `DiffusionNet`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    width : int
-        Channels of the blocks: 128 in the paper, 32 for its classification of SHREC'11.
-    blocks : int
-        Number of blocks.
-    eigenfunctions : int
-        k of the spectral acceleration.
-    gradients : bool
-        Whether there are gradient features, without which filters cannot tell directions.
-    dropout : float or None
-        Share dropped inside the perceptrons; None for what the paper does: one half for points, nothing for
-        whole shapes.
-    """
+    """Settings of a `DiffusionNet`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "diffusionnet"
     operators: ClassVar[tuple[str, ...]] = ("eigenbasis", "eigengradients")
@@ -47,10 +32,16 @@ class DiffusionNetConfig(NetworkConfig):
     counts = ("width", "blocks", "eigenfunctions")
 
     width: int = 128
+    """Channels of the blocks: 128 in the paper, 32 for its classification of SHREC'11."""
     blocks: int = 4
+    """Number of blocks."""
     eigenfunctions: int = EIGENFUNCTIONS
+    """k of the spectral acceleration."""
     gradients: bool = True
+    """Whether there are gradient features, without which filters cannot tell directions."""
     dropout: float | None = None
+    """Share dropped inside the perceptrons; None for what the paper does: one half for points, nothing for
+    whole shapes."""
 
 
 class DiffusionNet(ScalarNetwork):

@@ -228,23 +228,7 @@ class GaugeBlock(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class GEMCNNConfig(NetworkConfig):
-    """Settings of a `GEMCNN`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    width : int
-        Channels, each with all orders.
-    order : int
-        Largest order B of features.
-    blocks : int
-        Number of ResNet blocks.
-    circle : int
-        N directions at which the non-linearity is taken.
-    dense : int
-        Width between the two dense layers at the end.
-    dropout : float
-        Share dropped between them.
-    """
+    """Settings of a `GEMCNN`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "gemcnn"
     operators: ClassVar[tuple[str, ...]] = ("ring",)
@@ -252,11 +236,17 @@ class GEMCNNConfig(NetworkConfig):
     counts = ("width", "order", "blocks", "dense")
 
     width: int = 16
+    """Channels, each with all orders."""
     order: int = 2
+    """Largest order B of features."""
     blocks: int = 3
+    """Number of ResNet blocks."""
     circle: int = 7
+    """N directions at which the non-linearity is taken."""
     dense: int = 256
+    """Width between the two dense layers at the end."""
     dropout: float = 0.5
+    """Share dropped between them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

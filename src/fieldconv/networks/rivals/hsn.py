@@ -141,27 +141,7 @@ class HarmonicBlock(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class HSNConfig(NetworkConfig):
-    """Settings of an `HSN`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    radius : float
-        Geodesic radius ε of the filters' support at unit area, 0.2 in the paper and 0.07 for
-        correspondence; twice as large after pooling.
-    solver : "local" or "heat"
-        Geodesic solver, see `SurfaceSettings`.
-    width : int
-        Channels of each stream; twice as many after pooling.
-    rings : int
-        N radii of every filter: 6, or 2 for correspondence.
-    blocks : int or None
-        ResNet blocks of each stack; None for as many as in the paper, 1 for classification, else 2.
-    dense : int or None
-        With the head "labels": width between two dense layers that follow the last block, as in the paper's
-        correspondence; None for a last convolution to the outputs, as in its other experiments.
-    dropout : float
-        Share dropped between those two dense layers.
-    """
+    """Settings of an `HSN`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "hsn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
@@ -169,12 +149,21 @@ class HSNConfig(NetworkConfig):
     counts = ("width", "rings", "blocks", "dense")
 
     radius: float = RADIUS
+    """Geodesic radius ε of the filters' support at unit area, 0.2 in the paper and 0.07 for correspondence;
+    twice as large after pooling."""
     solver: Solver = "local"
+    """Geodesic solver, see `SurfaceSettings`."""
     width: int = 16
+    """Channels of each stream; twice as many after pooling."""
     rings: int = 6
+    """N radii of every filter: 6, or 2 for correspondence."""
     blocks: int | None = None
+    """ResNet blocks of each stack; None for as many as in the paper, 1 for classification, else 2."""
     dense: int | None = None
+    """With the head "labels": width between two dense layers that follow the last block, as in the paper's
+    correspondence; None for a last convolution to the outputs, as in its other experiments."""
     dropout: float = 0.5
+    """Share dropped between those two dense layers."""
 
 
 class HSN(FeatureNetwork):

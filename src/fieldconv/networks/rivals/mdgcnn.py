@@ -302,25 +302,7 @@ class DirectionalBlock(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class MDGCNNConfig(NetworkConfig):
-    """Settings of an `MDGCNN`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    radius : float
-        Geodesic radius of the windows at unit area; twice as large after pooling.
-    solver : "local" or "heat"
-        Geodesic solver, see `SurfaceSettings`.
-    width : int
-        Channels; twice as many after pooling.
-    rings : int
-        Radii of the windows.
-    directions : int
-        D directions at each sample, and angles of the windows.
-    blocks : int
-        ResNet blocks of each stack.
-    angular : "directions" or "max"
-        Keep what is found in every direction, or the largest of it after every convolution (GCNN).
-    """
+    """Settings of an `MDGCNN`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "mdgcnn"
     operators: ClassVar[tuple[str, ...]] = ("discs", "coarse")
@@ -328,12 +310,19 @@ class MDGCNNConfig(NetworkConfig):
     counts = ("width", "rings", "directions", "blocks")
 
     radius: float = RADIUS
+    """Geodesic radius of the windows at unit area; twice as large after pooling."""
     solver: Solver = "local"
+    """Geodesic solver, see `SurfaceSettings`."""
     width: int = 16
+    """Channels; twice as many after pooling."""
     rings: int = 2
+    """Radii of the windows."""
     directions: int = 8
+    """D directions at each sample, and angles of the windows."""
     blocks: int = 2
+    """ResNet blocks of each stack."""
     angular: Angular = "directions"
+    """Keep what is found in every direction, or the largest of it after every convolution (GCNN)."""
 
 
 class MDGCNN(FeatureNetwork):

@@ -37,15 +37,7 @@ INTERPOLATION_CENTRES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class PointNet2Config(NetworkConfig):
-    """Settings of a `PointNet2`, besides those that every network has (`NetworkConfig`).
-
-    Parameters
-    ----------
-    width : int
-        Channels of the first layer; all others are multiples of it: 64 in the paper.
-    dropout : float
-        Share dropped between the layers of the head.
-    """
+    """Settings of a `PointNet2`, besides those that every network has (`NetworkConfig`)."""
 
     network: ClassVar[str] = "pointnet2"
     operators: ClassVar[tuple[str, ...]] = ("nested-balls",)
@@ -53,7 +45,9 @@ class PointNet2Config(NetworkConfig):
     counts = ("width",)
 
     width: int = 64
+    """Channels of the first layer; all others are multiples of it: 64 in the paper."""
     dropout: float = 0.5
+    """Share dropped between the layers of the head."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,5 @@
 """Names for the types of NumPy arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

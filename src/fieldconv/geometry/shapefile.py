@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from fieldconv.geometry.mesh import files as meshfiles
-from fieldconv.geometry.mesh.files.common import Contents
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError, mesh_of
 from fieldconv.geometry.resample.pointcloud import triangulate
 
@@ -46,15 +44,11 @@ def load_shape(path: str | Path) -> Mesh:
     if len(read.faces):
         return mesh_of(read, path.stem)
     try:
-        joined = triangulate(read.vertices, _normals(read))
+        columns = [read.vertex_data[name] for name in ("nx", "ny", "nz") if name in read.vertex_data]
+        normals = np.stack(columns, axis=1).astype(np.float64) if len(columns) == 3 else None
+        joined = triangulate(read.vertices, normals)
     except (MeshError, ValueError) as error:
         raise MeshError(f"{path}: a cloud of points that cannot be joined to a surface: {error}") from None
-    contents = Contents(read.vertices, joined.faces, read.vertex_colours, None, read.vertex_data)
-    return replace(mesh_of(contents, path.stem), cloud=True)
-
-
-def _normals(read: Contents) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
-    columns = [read.vertex_data.get(name) for name in ("nx", "ny", "nz")]
-    if any(column is None for column in columns):
-        return None
-    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+    return Mesh(
+        read.vertices, joined.faces, path.stem, read.vertex_colours, None, read.vertex_data, cloud=True
+    )

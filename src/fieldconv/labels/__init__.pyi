@@ -13,5 +13,5 @@ from fieldconv.labels.label_files import read_numbers as read_numbers
 from fieldconv.labels.label_files import read_vertex_map as read_vertex_map
 from fieldconv.labels.label_files import vertex_labels as vertex_labels
 from fieldconv.labels.label_files import write_numbers as write_numbers
-from fieldconv.labels.pairs import read_pairs as read_pairs
+from fieldconv.labels.own_folder import read_pairs as read_pairs
 from fieldconv.labels.splits import split_groups as split_groups

@@ -32,33 +32,19 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """One mesh of a dataset, read when it is needed.
+    """One mesh of a dataset, read when it is needed."""
 
-    Parameters
-    ----------
-    name : str
-        Unique in the dataset.
-    read : callable () -> Sample
-        Raises `DatasetError` if a file is malformed.
-    group : str
-        Class, source or part of the set, for splits and summaries.
-    """
-
-    name: str
-    read: Callable[[], Sample]
-    group: str = ""
+    name: str  # unique in the dataset
+    read: Callable[[], Sample]  # raises `DatasetError` if a file is malformed
+    group: str = ""  # class, source or part of the set, for splits and summaries
 
 
 @dataclass(frozen=True)
 class Pair:
     """Two items, by index, and the ground truth between them.
 
-    Parameters
-    ----------
-    scene, model : int
-    truth : callable (scene: Sample, model: Sample) -> (V_scene,) int64
-        The vertex of the model for each vertex of the scene, −1 if unknown.
-    group : str
+    ``truth(scene, model)`` returns (V_scene,) int64: the vertex of the model for each vertex of the scene, −1
+    if unknown.
     """
 
     scene: int
@@ -69,34 +55,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Collection:
-    """A whole dataset, or one side of its split.
-
-    Parameters
-    ----------
-    name : str
-    task : str
-        Name of the task that the targets are for.
-    items : tuple of Item
-    class_names : tuple of str
-        Names of the classes or parts, if any.
-    pairs : tuple of Pair
-        For matching.
-    template : callable () -> Mesh, optional
-        For correspondence.
-    problems : tuple of str
-        One sentence for each thing that is wrong with the folder.
-    hint : str
-        What to do about them.
-    """
+    """A whole dataset, or one side of its split."""
 
     name: str
-    task: str
+    task: str  # name of the task that the targets are for
     items: tuple[Item, ...] = ()
-    class_names: tuple[str, ...] = ()
-    pairs: tuple[Pair, ...] = ()
-    template: Callable[[], Mesh] | None = None
-    problems: tuple[str, ...] = ()
-    hint: str = ""
+    class_names: tuple[str, ...] = ()  # of the classes or parts, if any
+    pairs: tuple[Pair, ...] = ()  # for matching
+    template: Callable[[], Mesh] | None = None  # for correspondence
+    problems: tuple[str, ...] = ()  # a sentence for each thing that is wrong with the folder
+    hint: str = ""  # what to do about them
 
     def error(self, problems: Sequence[str] = ()) -> DatasetError:
         """Return all problems as one exception."""

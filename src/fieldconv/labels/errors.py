@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 MAX_SHOWN = 20
@@ -59,8 +60,4 @@ class DatasetError(ValueError):
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[object, ...]:  # pickling would lose the keyword
-        return _rebuild, (self.what, self.problems, self.hint)
-
-
-def _rebuild(what: str, problems: list[str], hint: str) -> DatasetError:
-    return DatasetError(what, problems, hint=hint)
+        return partial(DatasetError, hint=self.hint), (self.what, self.problems)

@@ -50,13 +50,7 @@ def read_integers(path: str | Path) -> Ints:
 
 
 def label_words(path: str | Path) -> list[str] | None:
-    """Return the labels of a file of names (text, or a ``label`` column of .csv); None if it holds numbers.
-
-    Raises
-    ------
-    DatasetError
-        If the file cannot be read.
-    """
+    """Return the labels in a file of names (text, or a ``label`` column of .csv); None if it has numbers."""
     path = Path(path)
     if path.suffix not in (".txt", ".csv", ".seg"):
         return None
@@ -187,10 +181,8 @@ def _cells(path: Path) -> list[tuple[int, str]]:
         lines = enumerate(read_text(path).splitlines(), start=1)
         return [(number, text) for number, line in lines if (text := line.split("#")[0].strip())]
     with open(path, encoding="utf-8-sig", newline="") as handle:
-        rows = [
-            (number, [cell.strip() for cell in row]) for number, row in enumerate(csv.reader(handle), start=1)
-        ]
-    rows = [(number, row) for number, row in rows if any(row)]
+        stripped = ([cell.strip() for cell in row] for row in csv.reader(handle))
+        rows = [(number, row) for number, row in enumerate(stripped, start=1) if any(row)]
     if not rows:
         return []
     header = [cell.lower() for cell in rows[0][1]]

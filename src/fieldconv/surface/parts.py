@@ -22,9 +22,9 @@ from fieldconv.geometry.geodesic.charts import set_first_faces
 from fieldconv.geometry.geodesic.discs import PAIR_BYTES
 from fieldconv.geometry.geodesic.front import is_front_accurate
 from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION, geodesic_discs, tangent_frames
+from fieldconv.geometry.mesh.check import surface_vertices
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.numbering import by_position
-from fieldconv.geometry.mesh.specks import surface_vertices
 from fieldconv.geometry.resample.close_holes import close_holes, rim_distances
 from fieldconv.geometry.resample.coarsen import Resampled, coarsen
 from fieldconv.geometry.resample.sampling import (

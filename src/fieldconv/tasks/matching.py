@@ -17,7 +17,7 @@ from fieldconv.geometry.spectral.signatures import (
     heat_kernel_signature,
     wave_kernel_signature,
 )
-from fieldconv.labels.pairs import lists_pairs
+from fieldconv.labels.own_folder import lists_pairs
 from fieldconv.networks.protocol import Network
 from fieldconv.ops import squared_distances
 from fieldconv.tasks.base import (

@@ -7,7 +7,7 @@ import pytest
 
 import shapes
 from fieldconv.geometry import Mesh
-from fieldconv.geometry.mesh.specks import surface_vertices
+from fieldconv.geometry.mesh.check import surface_vertices
 
 BALL = shapes.icosphere(2)
 

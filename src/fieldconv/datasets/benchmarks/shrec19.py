@@ -10,7 +10,7 @@ from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published
 from fieldconv.labels.collection import Collection, Item, Pair, Sample, load_mesh, mesh_files
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.label_files import read_vertex_map
-from fieldconv.labels.pairs import read_pairs
+from fieldconv.labels.own_folder import read_pairs
 from fieldconv.labels.splits import split_groups
 
 GROUPS = ("figure", "glove", "hand")

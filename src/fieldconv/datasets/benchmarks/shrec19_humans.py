@@ -23,7 +23,7 @@ from fieldconv.labels.collection import (
 )
 from fieldconv.labels.errors import DatasetError
 from fieldconv.labels.label_files import read_vertex_map
-from fieldconv.labels.pairs import read_pairs
+from fieldconv.labels.own_folder import read_pairs
 from fieldconv.labels.splits import split_groups
 
 

@@ -1,4 +1,4 @@
-"""Report the defects of a mesh: all of them, or those that matter to a prediction."""
+"""Report the defects of a mesh: all of them, or those that matter to a prediction; tell it from specks."""
 
 from __future__ import annotations
 
@@ -8,52 +8,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fieldconv._arrays import Floats, Ints
-from fieldconv.geometry.mesh.topology import FaceEdges, number_of_components, repeats_vertex
+from fieldconv._arrays import Bools, Floats, Ints
+from fieldconv.geometry.mesh.files.common import repeats_row
+from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward
+from fieldconv.geometry.mesh.topology import FaceEdges, components, number_of_components, repeats_vertex
 from fieldconv.geometry.mesh.triangles import degenerate
 
 if TYPE_CHECKING:
     from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.files.common import repeats_row
-from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward
+
+SPECK_SHARES = (1e-4, 1e-5, 1e-6, 1e-7)  # of the area; parts below the first that fits are specks
+MAX_SPECKS_SHARE = 0.01  # a share fits if all parts below it together have no more than this
 
 
 @dataclass(frozen=True, eq=False)
 class MeshReport:
     """Result of `Mesh.check`: counts, and the indices of all defects. ``str(report)`` is a readable summary.
 
-    Faces that name a vertex twice do not count where edges are counted.
-
-    Attributes
-    ----------
-    vertices, faces : int
-        Size of the mesh.
-    components : int
-        Parts that share no vertex. Unreferenced vertices do not count.
-    boundary_loops : int
-        Connected boundary curves; 0 for a closed mesh.
-    boundary_edges : (n, 2) int64
-        Edges of one face.
-    non_manifold_edges : (n, 2) int64
-        Edges of three or more faces.
-    non_manifold_vertices : (n,) int64
-        Vertices whose faces fall into several fans that touch only there.
-    inconsistent_edges : (n, 2) int64
-        Edges whose two faces are oriented differently.
-    orientable : bool
-        Whether all neighbours can agree once some faces are turned over; false for a Möbius strip.
-    inside_out : bool
-        Whether the mesh is closed and consistent and its normals point inward.
-    degenerate_faces : (n,) int64
-        Faces that name a vertex twice or have no area.
-    duplicate_faces : (n,) int64
-        Faces with the same three vertices as an earlier one.
-    duplicate_vertices : (n,) int64
-        Vertices at exactly the place of an earlier one.
-    unreferenced_vertices : (n,) int64
-        Vertices of no face.
-    nan_vertices : (n,) int64
-        Vertices with a coordinate that is NaN or infinite.
+    Defects are indices (n,), edges (n, 2) of two vertices each. Faces that name a vertex twice do not count
+    where edges are counted.
 
     Examples
     --------
@@ -67,19 +40,19 @@ class MeshReport:
 
     vertices: int
     faces: int
-    components: int
-    boundary_loops: int
-    boundary_edges: Ints
-    non_manifold_edges: Ints
-    non_manifold_vertices: Ints
-    inconsistent_edges: Ints
-    orientable: bool
-    inside_out: bool
-    degenerate_faces: Ints
-    duplicate_faces: Ints
-    duplicate_vertices: Ints
-    unreferenced_vertices: Ints
-    nan_vertices: Ints
+    components: int  # parts that share no vertex; unreferenced vertices do not count
+    boundary_loops: int  # connected boundary curves; 0 for a closed mesh
+    boundary_edges: Ints  # of one face
+    non_manifold_edges: Ints  # of three or more faces
+    non_manifold_vertices: Ints  # whose faces fall into several fans that touch only there
+    inconsistent_edges: Ints  # whose two faces are oriented differently
+    orientable: bool  # all neighbours can agree once some faces are turned over; false for a Möbius strip
+    inside_out: bool  # the mesh is closed and consistent and its normals point inward
+    degenerate_faces: Ints  # that name a vertex twice or have no area
+    duplicate_faces: Ints  # with the same three vertices as an earlier one
+    duplicate_vertices: Ints  # at exactly the place of an earlier one
+    unreferenced_vertices: Ints  # of no face
+    nan_vertices: Ints  # with a coordinate that is NaN or infinite
 
     @property
     def counts(self) -> dict[str, int]:
@@ -101,18 +74,14 @@ class MeshReport:
             phrases.append("inside out (normals point inward)")
         return phrases
 
-    @property
-    def lines(self) -> list[str]:
-        """The report in words."""
+    def __str__(self) -> str:
         loops = "closed (no boundary)"
         if self.boundary_loops:
             edges = counted(len(self.boundary_edges), "edge")
             loops = f"{counted(self.boundary_loops, 'boundary loop')} ({edges})"
         size = f"{counted(self.vertices, 'vertex', 'vertices')}, {counted(self.faces, 'face')}"
-        return [size, counted(self.components, "component"), loops, *(self.problems or ["no problems found"])]
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines)
+        problems = self.problems or ["no problems found"]
+        return "\n".join([size, counted(self.components, "component"), loops, *problems])
 
 
 _DEFECTS = {  # singular, perhaps plural, and what follows
@@ -147,7 +116,7 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
     return MeshReport(
         vertices=len(vertices),
         faces=len(faces),
-        components=number_of_components(len(vertices), faces),
+        components=number_of_components(components(len(vertices), faces), faces),
         boundary_loops=edges.boundary_loops(),
         boundary_edges=edges.unique[edges.faces_of == 1],
         non_manifold_edges=edges.unique[edges.faces_of > 2],
@@ -158,41 +127,27 @@ def inspect(vertices: Floats, faces: Ints) -> MeshReport:
         degenerate_faces=np.flatnonzero(degenerate(vertices, faces)),
         duplicate_faces=np.flatnonzero(repeats_row(np.sort(faces, axis=1))),
         duplicate_vertices=np.flatnonzero(repeats_row(vertices)),
-        unreferenced_vertices=_unreferenced(len(vertices), faces),
+        unreferenced_vertices=np.flatnonzero(~_has_face(len(vertices), faces)),
         nan_vertices=np.flatnonzero(~finite),
     )
 
 
-def _unreferenced(count: int, faces: Ints) -> Ints:
-    unreferenced = np.ones(count, dtype=bool)
-    unreferenced[faces] = False
-    return np.flatnonzero(unreferenced)
+def _has_face(count: int, faces: Ints) -> Bools:
+    has_face = np.zeros(count, dtype=bool)
+    has_face[faces] = True
+    return has_face
 
 
 @dataclass(frozen=True)
 class Oddities:
-    """Parts of a mesh that a network cannot see, and repairs. ``str`` of it is a sentence, or empty.
-
-    Attributes
-    ----------
-    vertices, faces : int
-        Size of the mesh.
-    without_position : int
-        Vertices with a coordinate that is NaN or infinite.
-    without_face : int
-        Vertices without a face.
-    components : int
-        Parts of the mesh that share no vertex.
-    repairs : tuple of str
-        Repairs that the mesh needed, in words.
-    """
+    """Counts of what a network cannot see of a mesh, and repairs. ``str`` of it is a sentence, or empty."""
 
     vertices: int
     faces: int
-    without_position: int
-    without_face: int
+    without_position: int  # vertices
+    without_face: int  # vertices
     components: int
-    repairs: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()  # those that the mesh needed, in words
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values that JSON can hold."""
@@ -225,7 +180,33 @@ def oddities(mesh: Mesh, repairs: Sequence[str] = ()) -> Oddities:
         vertices=count,
         faces=len(mesh.faces),
         without_position=int((~np.isfinite(mesh.vertices).all(axis=1)).sum()),
-        without_face=len(_unreferenced(count, mesh.faces)),
-        components=number_of_components(count, mesh.faces),
+        without_face=int((~_has_face(count, mesh.faces)).sum()),
+        components=number_of_components(components(count, mesh.faces), mesh.faces),
         repairs=tuple(repairs),
     )
+
+
+def surface_vertices(mesh: Mesh) -> Ints:
+    """Return the vertices of the surface of a mesh, ascending: those with a face and not of a speck.
+
+    Scanners and exporters leave specks. One is a part with less than 1/10,000 of the area. If all specks
+    together have more than 1/100, only parts with less than 1/100,000 are specks, and so on.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry import Mesh
+    >>> square = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    >>> speck = [[9, 9, 9], [9, 9, 9.01], [9, 9.01, 9]]
+    >>> surface_vertices(Mesh([*square, *speck, [5, 5, 5]], [[0, 1, 2], [0, 2, 3], [4, 5, 6]]))
+    array([0, 1, 2, 3])
+    """
+    count = len(mesh.vertices)
+    part = components(count, mesh.faces)
+    included = _has_face(count, mesh.faces)
+    if number_of_components(part, mesh.faces) > 1:
+        share = np.bincount(part[mesh.faces[:, 0]], mesh.face_areas / mesh.area, part.max() + 1)
+        for limit in SPECK_SHARES:
+            if share[share < limit].sum() <= MAX_SPECKS_SHARE:
+                included &= (share >= limit)[part]
+                break
+    return np.flatnonzero(included)

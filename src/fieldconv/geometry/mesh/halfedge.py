@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.mesh.topology import FaceEdges, capped
+from fieldconv.geometry.mesh.topology import capped
 from fieldconv.geometry.mesh.triangles import vertex_normals
 
 INSIDE, RIM, APEX = 0, 1, 2  # kinds of vertices
@@ -60,8 +60,9 @@ def make_net(points: Floats, normals: Floats, faces: Ints, room: int) -> Net:
     kind = np.full(count, INSIDE, np.int8)
     kind[rim[:, 1]] = RIM
     kind[n_points:] = APEX
-    start = faces.ravel()
-    one, other = FaceEdges(faces, count).order.reshape(-1, 2).T
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    edge_key = np.minimum(start, end) * count + np.maximum(start, end)
+    one, other = np.argsort(edge_key, kind="stable").reshape(-1, 2).T
     twin = np.empty(len(start), np.int64)
     twin[one], twin[other] = other, one
     edge = np.full(count, -1, np.int64)

@@ -18,7 +18,7 @@ from fieldconv.geometry.mesh import files as meshfiles
 from fieldconv.geometry.mesh.check import MeshReport, inspect
 from fieldconv.geometry.mesh.files.common import MeshError, colours, fan
 from fieldconv.geometry.mesh.repair import mend
-from fieldconv.geometry.mesh.triangles import all_degenerate, doubled_normals, sum_at_vertices, summed_normals
+from fieldconv.geometry.mesh.triangles import degenerate_blocks, doubled_normals, sum_at_vertices
 
 if TYPE_CHECKING:
     from fieldconv.viz.notebook import Display
@@ -282,7 +282,7 @@ class Mesh:
             size = np.abs(self.vertices - self.vertices[0]).max()
         if size >= _MAX_SIZE or 0 < size < _MIN_SIZE:
             return f"its size, {size:.1e}, is beyond what numbers can square; rescale its vertices"
-        if all_degenerate(self.vertices, self.faces):
+        if all(block.all() for block in degenerate_blocks(self.vertices, self.faces)):
             return "every face is degenerate (no area); check the positions"
         return None
 
@@ -291,10 +291,14 @@ class Mesh:
         return self.name or "mesh"
 
     @cached_property
+    def _doubled_normals(self) -> Floats:
+        self.validate()
+        return doubled_normals(self.vertices, self.faces)
+
+    @cached_property
     def face_areas(self) -> Floats:
         """(F,) area of each face."""
-        self.validate()
-        areas: Floats = 0.5 * np.linalg.norm(doubled_normals(self.vertices, self.faces), axis=1)
+        areas: Floats = 0.5 * np.linalg.norm(self._doubled_normals, axis=1)
         return areas
 
     @cached_property
@@ -313,8 +317,7 @@ class Mesh:
 
         Where there is no face, or they cancel, it is (0, 0, 1).
         """
-        self.validate()
-        normals = summed_normals(self.vertices, self.faces)
+        normals = sum_at_vertices(len(self.vertices), self.faces, self._doubled_normals)
         length = np.linalg.norm(normals, axis=1, keepdims=True)
         unit: Floats = np.where(length > 0, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
         return unit

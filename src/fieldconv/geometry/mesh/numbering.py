@@ -28,33 +28,15 @@ _numbered: WeakSet[Mesh] = WeakSet()  # meshes that are numbered by position alr
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """Result of `by_position`.
-
-    Attributes
-    ----------
-    mesh : Mesh
-        The same mesh, renumbered, its faces turned over where they disagreed with their neighbours.
-    order : (V,) int64
-        The old number of each vertex.
-    place : (V,) int64
-        The new number of each old vertex.
-    first_face : (V,) int64
-        The first face of each vertex in the old mesh, from which its angles were measured.
-    turned : int
-        Number of faces turned over.
-    mirrored : (V,) bool
-        Whether most faces around each old vertex were turned over, which swaps its outer side.
-    one_sided : int
-        Number of faces in parts that cannot be oriented.
-    """
+    """The same mesh, renumbered by `by_position`, its faces turned over where neighbours disagreed."""
 
     mesh: Mesh
-    order: Ints
-    place: Ints
-    first_face: Ints
-    turned: int
-    mirrored: Bools
-    one_sided: int
+    order: Ints  # (V,) old number of each vertex
+    place: Ints  # (V,) new number of each old vertex
+    first_face: Ints  # (V,) first face of each vertex in the old mesh, from which its angles were measured
+    turned: int  # number of faces turned over
+    mirrored: Bools  # (V,) whether most faces around each old vertex were turned over: its outer side swaps
+    one_sided: int  # number of faces in parts that cannot be oriented
 
     @property
     def actions(self) -> list[str]:

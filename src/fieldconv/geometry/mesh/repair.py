@@ -65,7 +65,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
             faces = faces[:, ::-1]
             tally["turned the whole mesh outward|mesh"] = 1
 
-    vertex_map = np.unique(faces)
+    vertex_map = np.flatnonzero(np.bincount(faces.ravel()))  # faster than np.unique
     new_vertex = np.full(n_vertices, -1)
     new_vertex[vertex_map] = np.arange(len(vertex_map))
     new_vertex = np.where(finite, new_vertex[first], -1)

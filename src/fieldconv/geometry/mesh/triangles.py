@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from fieldconv._arrays import Bools, Floats, Ints
@@ -13,28 +15,19 @@ BLOCK = 65_536  # faces of one step, to save memory
 
 def degenerate(vertices: Floats, faces: Ints) -> Bools:
     """(F,) whether a face names a vertex twice or has no area; faces with NaN are not judged."""
-    judged = np.empty(len(faces), dtype=bool)
+    return np.concatenate([np.zeros(0, bool), *degenerate_blocks(vertices, faces)])
+
+
+def degenerate_blocks(vertices: Floats, faces: Ints) -> Iterator[Bools]:
+    """Yield `degenerate` for one block of faces after the other."""
     for begin in range(0, len(faces), BLOCK):
-        some = faces[begin : begin + BLOCK]
-        judged[begin : begin + BLOCK] = _some_degenerate(vertices, some)
-    return judged
-
-
-def all_degenerate(vertices: Floats, faces: Ints) -> bool:
-    """Return whether every face is degenerate; stops at the first block with another."""
-    return all(
-        _some_degenerate(vertices, faces[begin : begin + BLOCK]).all()
-        for begin in range(0, len(faces), BLOCK)
-    )
-
-
-def _some_degenerate(vertices: Floats, faces: Ints) -> Bools:
-    sides = scaled_sides(vertices, faces)
-    doubled = np.linalg.norm(cross(sides[:, 0], sides[:, 1]), axis=1)
-    flat = doubled <= MIN_HEIGHT * (sides**2).sum(axis=2).max(axis=1)
-    if flat.any():
-        flat &= np.isfinite(vertices[faces]).all(axis=(1, 2))
-    return np.asarray(repeats_vertex(faces) | flat)
+        block = faces[begin : begin + BLOCK]
+        sides = scaled_sides(vertices, block)
+        doubled = np.linalg.norm(cross(sides[:, 0], sides[:, 1]), axis=1)
+        flat = doubled <= MIN_HEIGHT * (sides**2).sum(axis=2).max(axis=1)
+        if flat.any():
+            flat &= np.isfinite(vertices[block]).all(axis=(1, 2))
+        yield np.asarray(repeats_vertex(block) | flat)
 
 
 def scaled_sides(vertices: Floats, faces: Ints) -> Floats:
@@ -63,7 +56,9 @@ def doubled_normals(points: Floats, faces: Ints) -> Floats:
 
 
 def sum_at_vertices(count: int, faces: Ints, per_face: Floats) -> Floats:
-    """(V,) sum over the faces around each vertex."""
+    """(V,) or (V, k) sum over the faces around each vertex of numbers (F,) or rows of them (F, k)."""
+    if per_face.ndim == 2:
+        return np.stack([sum_at_vertices(count, faces, column) for column in per_face.T], axis=1)
     return np.bincount(faces.ravel(), np.repeat(per_face, 3), count).astype(np.float64, copy=False)
 
 
@@ -73,15 +68,9 @@ def vertex_areas(points: Floats, faces: Ints) -> Floats:
     return sum_at_vertices(len(points), faces, areas / 3)
 
 
-def summed_normals(points: Floats, faces: Ints) -> Floats:
-    """(V, 3) sum of the normals of the faces around each vertex, each as long as twice its area."""
-    per_face = doubled_normals(points, faces)
-    return np.stack([sum_at_vertices(len(points), faces, axis) for axis in per_face.T], axis=1)
-
-
 def vertex_normals(points: Floats, faces: Ints) -> Floats:
     """Return the unit normals, triangles counting by their area; 0 where they cancel."""
-    normal = summed_normals(points, faces)
+    normal = sum_at_vertices(len(points), faces, doubled_normals(points, faces))
     return np.asarray(normal / (np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300))
 
 

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from fieldconv._arrays import Array, Ints
 from fieldconv.labels.collection import Collection, Item, Sample
-from fieldconv.labels.own_folder import OwnFolder
-from fieldconv.labels.pairs import read_pair_folder
+from fieldconv.labels.own_folder import OwnFolder, read_pair_folder
 from fieldconv.networks.protocol import Head, Network
 from fieldconv.surface.batches import batch
 from fieldconv.surface.surface import Surface

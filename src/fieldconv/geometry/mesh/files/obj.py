@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from fieldconv.geometry.mesh.files.common import Contents, MeshError, colours, fan, vertex_indices
+from fieldconv.geometry.mesh.files.common import Contents, colours, fan, vertex_indices
 from fieldconv.geometry.mesh.files.text import Words, equal_rows, text_rows, without_comments
 
 KEEPS = {"vertex colours"}
@@ -16,11 +16,6 @@ def read(data: bytes) -> Contents:
     data = re.sub(rb"\\\r?\n", b" ", without_comments(data))  # a backslash continues the line
     # f position/texture/normal: only the position matters here.
     words = Words(re.sub(rb"/\S*", b"", data) if b"/" in data else data)
-    if not len(words.first):
-        raise MeshError(
-            "the file has no faces; give a triangle mesh, not a point cloud or another kind of file"
-        )
-
     rows = words.rows_of(b"v")
     first, lengths = words.first[rows] + 1, words.lengths[rows] - 1
     if len(np.unique(lengths)) > 1:  # some have colours: read all without

@@ -12,15 +12,11 @@ from fieldconv.geometry.mesh.files.common import MeshError, count_up, quoted
 
 
 class Words:
-    """Words of a text.
+    """Words of a text, and rows of them: the lines with words."""
 
-    Attributes
-    ----------
-    line : (W,) int64
-        Line number of each word.
-    first, lengths : (R,) int64
-        First word and number of words of each row, that is of each line with words.
-    """
+    line: Ints  # (W,) line number of each word
+    first: Ints  # (R,) first word of each row
+    lengths: Ints  # (R,) number of words of each row
 
     def __init__(self, text: bytes, above: int = 0) -> None:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldconv.viz.arrange import arrange
+from fieldconv.viz.figures import arrange
 
 
 def test_separate_groups_stay_separate() -> None:

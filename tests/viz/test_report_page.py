@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fieldconv.runs import RunError, read_run
-from fieldconv.viz import compare, write_report
+from fieldconv.viz import write_report
 from fieldconv.viz.report_page import write_figures
 from viz.browser import Browser
 from viz.runs import BENCHMARK, PARTS, TASKS, write_run
@@ -123,7 +123,7 @@ def test_own_result_is_ranked_among_published_ones(tmp_path: Path, better: str) 
 def test_the_best_run_is_marked_in_the_direction_of_the_metric(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / f"run{k}", "regression", seed=k, epochs=3 + k) for k in range(3)]
     errors = [read_run(run).metrics["rmse"] for run in runs]
-    html = own_text(compare(runs, tmp_path / "compare.html"))
+    html = own_text(write_report(runs, tmp_path / "compare.html"))
     marked = re.findall(r"<td class=strong>([^<]*)</td>", html)
     assert marked == [f"{min(errors):.4g}"]
 
@@ -143,7 +143,7 @@ def test_comparison_overlays_runs_and_lists_differences(tmp_path: Path) -> None:
         write_run(tmp_path / part / "run", "matching", seed=k, epochs=5 + k)
         for k, part in enumerate(("one", "two"))
     ]
-    path = compare(runs, tmp_path / "compare.html")
+    path = write_report(runs, tmp_path / "compare.html")
     html = own_text(path)
     [curves] = [p for p in plots_of(path) if p.label.startswith("precision over recall")]
     assert curves.keys == ["one/run", "two/run", "HKS"]
@@ -153,7 +153,7 @@ def test_comparison_overlays_runs_and_lists_differences(tmp_path: Path) -> None:
 
 def test_curves_of_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / part / "run", "matching", seed=k) for k, part in enumerate(("one", "two"))]
-    path = compare(runs, tmp_path / "compare.html")
+    path = write_report(runs, tmp_path / "compare.html")
     [curves] = [p for p in plots_of(path) if p.label.startswith("precision over recall")]
     assert curves.keys == ["one/run and 1 other seed", "HKS"]
     heights = np.mean([read_run(run).curves["FCNet"][:, 1] for run in runs], axis=0)
@@ -168,7 +168,7 @@ def test_runs_that_differ_in_their_seed_are_averaged(tmp_path: Path) -> None:
     """Mean and standard deviation by hand; the group with the smaller error comes first."""
     runs = [write_run(tmp_path / f"run{k}", "regression", seed=k, epochs=5 if k < 3 else 6) for k in range(5)]
     errors = np.array([read_run(run).metrics["rmse"] for run in runs])
-    html = own_text(compare(runs, tmp_path / "compare.html"))
+    html = own_text(write_report(runs, tmp_path / "compare.html"))
     three, two = errors[:3], errors[3:]
     texts = {}
     for group in (three, two):
@@ -261,9 +261,9 @@ def test_a_descriptor_that_beats_the_network_is_named(tmp_path: Path, baseline: 
 
 def test_comparing_one_run_is_its_report(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "matching")
-    assert "Shapes" in compare([run], tmp_path / "compare.html").read_text(encoding="utf-8")
+    assert "Shapes" in write_report([run], tmp_path / "compare.html").read_text(encoding="utf-8")
     with pytest.raises(RunError, match="name at least one"):
-        compare([], tmp_path / "compare.html")
+        write_report([], tmp_path / "compare.html")
 
 
 def test_figures_of_runs(tmp_path: Path) -> None:
@@ -349,6 +349,6 @@ def test_one_function_writes_the_page_of_one_run_and_of_several(
     monkeypatch.chdir(tmp_path)
     page = write_report(runs)
     assert page.resolve() == tmp_path / "compare.html"
-    assert own_text(page) == own_text(compare(runs, tmp_path / "b.html"))
+    assert own_text(page) == own_text(write_report(runs, tmp_path / "b.html"))
     alone, listed = (own_text(path) for path in (write_report(runs[0]), write_report(runs[:1], "a.html")))
     assert re.sub(r"fieldconv-\d+", "", alone) == re.sub(r"fieldconv-\d+", "", listed)

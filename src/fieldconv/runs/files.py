@@ -100,7 +100,7 @@ def _write_records(path: Path, records: Sequence[Mapping[str, object]]) -> None:
 
 
 def write_descriptors(run: str | Path, points: ArrayLike, labels: ArrayLike) -> Path:
-    """Write descriptors in the plane, see `fieldconv.viz.arrange.arrange`.
+    """Write descriptors in the plane, see `fieldconv.viz.figures.arrange`.
 
     Parameters
     ----------

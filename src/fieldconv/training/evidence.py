@@ -19,7 +19,7 @@ from fieldconv.tasks.base import Evaluation, Examples
 from fieldconv.training.checkpoint import load
 from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
 from fieldconv.viz import filter_page, report_page
-from fieldconv.viz.arrange import arrange
+from fieldconv.viz.figures import arrange
 from fieldconv.viz.values import known_up, write_shape
 
 MAX_POINTS = 1000  # descriptors in the picture

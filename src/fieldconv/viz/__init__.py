@@ -7,7 +7,7 @@
 - `show_panels` and `show_mesh` return a `Display`, which a notebook shows. Meshes, surfaces, predictions and
   evaluations do so when they end a cell, and in their ``show()`` and ``report()``.
 - `view` shows mesh files with files of values.
-- `write_report` and `compare` turn run folders into pages; `Metric` says how a number is called and written.
+- `write_report` turns run folders into a page; `Metric` says how a number is called and written.
 """
 
 from fieldconv._lazy import lazy

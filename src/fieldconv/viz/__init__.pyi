@@ -14,7 +14,6 @@ from fieldconv.viz.panels import labels as labels
 from fieldconv.viz.panels import scalar as scalar
 from fieldconv.viz.picture import render as render
 from fieldconv.viz.picture import write_picture as write_picture
-from fieldconv.viz.report_page import compare as compare
 from fieldconv.viz.report_page import write_report as write_report
 from fieldconv.viz.values import MeshValues as MeshValues
 from fieldconv.viz.values import read_shape as read_shape

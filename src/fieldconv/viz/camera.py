@@ -18,21 +18,11 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Camera:
-    """Rotation and magnification of a view of the unit ball.
+    """Rotation and magnification of a view of the unit ball."""
 
-    Parameters
-    ----------
-    turn : (3, 3) rotation
-        From the mesh to the viewer's right, up and backward.
-    zoom : float
-        1 shows the ball around the mesh.
-    fit : bool
-        Whether to go closer as long as the whole mesh stays in view.
-    """
-
-    turn: Floats
-    zoom: float = 1.0
-    fit: bool = True
+    turn: Floats  # (3, 3), from the mesh to the viewer's right, up and backward
+    zoom: float = 1.0  # 1 shows the ball around the mesh
+    fit: bool = True  # go closer as long as the whole mesh stays in view
 
     @classmethod
     def home(cls, panel: Panel, *, up: str | None = None) -> Camera:
@@ -47,8 +37,7 @@ class Camera:
         if panel.focus is None:
             front = np.roll(upward, 1)  # z for y, x for z, y for x
             right = np.cross(upward, front)
-            toward = front + 0.45 * right + 0.22 * upward
-            zoom = 1.0
+            toward, zoom = front + 0.45 * right + 0.22 * upward, 1.0
         else:
             vertex, radius = panel.focus
             toward = panel.mesh.vertex_normals[vertex]

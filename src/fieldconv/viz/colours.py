@@ -98,10 +98,9 @@ def look_up(table: Bytes, t: ArrayLike) -> Bytes:
 def field_ramp(largest: float, largest_of_all: float, size: int = 256) -> Bytes:
     """Return a (size, 3) table for the magnitudes 0…``largest`` of a vector field.
 
-    As in the paper's FAUST figure: saturation is one. Hue is the absolute magnitude, on the scale
-    0…``largest_of_all`` that all surfaces of a page share (blue to red); value is the magnitude relative to
-    this surface's ``largest``. The value starts at 0.3 rather than 0, so that the shape stays visible where
-    the field is small.
+    As in the paper's FAUST figure, saturation is one, hue is the absolute magnitude on the scale
+    0…``largest_of_all`` of all surfaces of a page (blue to red), and value is the magnitude relative to this
+    surface's ``largest``. It starts at 0.3, so that the shape is visible where the field is small.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def complex_colours(values: ArrayLike, largest: float) -> Bytes:
     ----------
     values : (…) complex
     largest : float
-        Magnitude of the strongest colours; larger numbers get the same.
+        Magnitude from which on colours are the strongest.
 
     Examples
     --------
@@ -156,16 +155,9 @@ def position_colours(vertices: ArrayLike) -> Bytes:
 
 
 def descriptor_colours(descriptors: Sequence[ArrayLike]) -> list[Bytes]:
-    """Return similar colours for similar descriptors: their first three principal components as a colour.
+    """Return the first three principal components of (V, d) descriptors of each mesh as (V, 3) colours.
 
-    Parameters
-    ----------
-    descriptors : sequence of (V, d)
-        Descriptors of each mesh. All share the components: colours can be compared between meshes.
-
-    Returns
-    -------
-    list of (V, 3) uint8
+    All meshes share the components: their colours can be compared.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Plots of numbers, for the pages of runs and for print: arrays in, a `Plot` out."""
+"""Plots of numbers, for the pages of runs and for print."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fieldconv._arrays import Floats
+from fieldconv._process import one_blas_thread, process_unchanged
 from fieldconv.runs.run import epochs_of
 from fieldconv.tasks.base.metric import Metric, metric_of
 from fieldconv.viz.colours import categorical
@@ -59,19 +60,14 @@ def lines(
     ----------
     curves : dict
         Name to ``(x, y)`` or ``(x, y, spread)``; NaN leaves a gap.
-    x, y : str
-        Texts of the axes.
-    y_limits : (float, float), optional
-        Range of y; fits the data if left out.
     percent, percent_x : bool
         Whether y, and x, is a share, to be shown in percent.
     whole : bool
         Whether x counts something, such as epochs: ticks are whole numbers.
     diagonal : str
-        What the diagonal from (0, 0) to (1, 1) is called, if it is to be drawn.
+        Name of the diagonal from (0, 0) to (1, 1); without one it is not drawn.
     colours : sequence of int, optional
-        Number of the colour of each curve; curves of one colour have different dashes. Each curve has its own
-        if left out.
+        Number of the colour of each curve, its own if left out; curves of one colour have different dashes.
 
     Examples
     --------
@@ -103,14 +99,9 @@ def lines(
 
 
 def training_curves(history: Mapping[str, ArrayLike], known: Mapping[str, Metric] = {}) -> Plot:
-    """Return plots over epochs side by side: of the losses, shares in percent, and other scores in the log.
+    """Return plots over epochs side by side: of the losses, shares in percent, and other scores in a log.
 
-    Parameters
-    ----------
-    history : dict
-        Columns of the log; ``epoch`` counts from 1 if left out.
-    known : dict of str to Metric
-        Metrics of some columns; those of the others follow from their names.
+    ``known`` are the metrics of some columns; those of the others follow from their names.
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in history.items()}
     epoch = epochs_of(columns)
@@ -151,13 +142,9 @@ def split_history(columns: Mapping[str, Floats], known: Mapping[str, Metric] = {
 
 
 def confusion_matrix(counts: ArrayLike, true: Sequence[str], predicted: Sequence[str] | None = None) -> Plot:
-    """Return a picture of the share of each true class (rows) that was predicted as each class (columns).
+    """Return a picture of the share of each true class (R rows) that was predicted as each of C columns.
 
-    Parameters
-    ----------
-    counts : (R, C) numbers
-    true, predicted : sequence of str
-        Names of the R rows and of the C columns; the same if the latter is left out.
+    ``counts`` are (R, C) numbers; the columns are the same classes if ``predicted`` is left out.
     """
     counts = np.asarray(counts, dtype=np.float64)
     predicted = true if predicted is None else predicted
@@ -204,17 +191,10 @@ def bars(
     classes: Sequence[int] | None = None,
     width: float = COLUMN,
 ) -> Plot:
-    """Return bars of intersection over union for each name.
+    """Return bars of intersection over union for each of n names.
 
-    One group is coloured by class, with its mean; several are coloured by group.
-
-    Parameters
-    ----------
-    groups : dict of str to (n,) shares
-        NaN where there is no such part.
-    names : sequence of n str
-    classes : sequence of n int, optional
-        Number of each part, by which it is coloured; 0, 1, … if left out.
+    Groups are (n,) shares, NaN where there is no such part. A single group is coloured by class (0, 1, … if
+    left out), with its mean; several are coloured by group.
     """
     values = {group: np.asarray(own, dtype=np.float64) for group, own in groups.items()}
     single = len(values) == 1
@@ -285,13 +265,9 @@ def ranking(rows: Sequence[tuple[str, float]], own: str, metric: Metric) -> Plot
 
 
 def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width: float = COLUMN) -> Plot:
-    """Return a plot of points in the plane, coloured by class, such as t-SNE of descriptors.
+    """Return a plot of (n, 2) points, coloured by class, such as t-SNE of descriptors.
 
-    Parameters
-    ----------
-    points : (n, 2) numbers
-    labels : (n,) classes
-        Points of negative classes are left out.
+    Points of negative classes are left out.
     """
     points, labels = np.asarray(points, dtype=np.float64), np.asarray(labels, dtype=np.int64)
     present = np.unique(labels[labels >= 0]).tolist()
@@ -314,6 +290,33 @@ def scatter(points: ArrayLike, labels: ArrayLike, names: Sequence[str], *, width
         axes.axis("off")
         figure.legend(loc="outside lower center", ncols=across, handletextpad=0.1, columnspacing=1.0)
         return Plot(figure, "t-SNE of descriptors", keys, spots)
+
+
+@process_unchanged()  # importing scikit-learn sets environment variables
+def arrange(descriptors: ArrayLike, labels: ArrayLike) -> NDArray[np.float32] | None:
+    """Arrange (n, d) descriptors in the plane by t-SNE: similar ones lie close together.
+
+    Return (n, 2) points, or None if scikit-learn is missing, no descriptor has a class (the labels are
+    negative), or fewer than ten differ.
+    """
+    rows, classes = np.asarray(descriptors, dtype=np.float64), np.asarray(labels)
+    if len(rows) != len(classes):
+        raise ValueError(f"{len(rows)} descriptors and {len(classes)} labels; give one label for each")
+    rounded = np.round(rows / max(np.abs(rows).max(initial=0), 1e-30), 5)
+    # t-SNE crashes on the descriptors of a collapsed network.
+    if not (classes >= 0).any() or len(np.unique(rounded, axis=0)) < 10:
+        return None
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError:
+        return None
+    # Thirty principal components are much faster and nearly as good; threads would only compete.
+    centred = rows - rows.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    with one_blas_thread():
+        tsne = TSNE(perplexity=min(30.0, (len(rows) - 1) / 3), init="pca", max_iter=500, random_state=0)
+        arranged: NDArray[np.float32] = tsne.fit_transform(centred @ axes[:, -30:]).astype(np.float32)
+    return arranged
 
 
 def _draw_curves(axes: Axes, curves: CurvesByName, colours: Sequence[int] | None = None) -> list[Key]:

@@ -51,26 +51,15 @@ def write_filters(
 
     Parameters
     ----------
-    out : path
-        Page to write.
-    title : str
     filters : sequence of (str, (out, in, S, S) complex)
         Name and filter pictures of each convolution, NaN outside the disc. Row 0 is the top of a picture,
         angle 0 points right and grows anticlockwise.
     responses : sequence of (str, (V, C) complex)
         Name and output of blocks at the vertices of ``mesh``, in its tangent frames.
-    mesh : Mesh, optional
     most : int
-        At most this many input and output channels of each convolution.
+        Number of input and output channels of each convolution to show.
     up : "x", "y" or "z", optional
         Axis of the mesh that points up at first; guessed if left out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pictures = np.ones((2, 3, 5, 5), dtype=complex)
-    >>> write_filters(Path(tempfile.mkdtemp()) / "f.html", title="Filters", filters=[("conv", pictures)]).name
-    'f.html'
     """
     parts = [page.heading(title, _CAPTION), _legend()]
     if responses:
@@ -98,8 +87,7 @@ def response_panels(mesh: Mesh, responses: Sequence[tuple[str, Array]], *, chann
             # A few extreme values would leave the rest dark.
             limits = (0.0, float(np.percentile(size[:, channel], 98)) or 1.0)
             colouring = pan.scalar(f"{ordinal} channel", size[:, channel], limits=limits)
-            arrows = pan.field_arrows(mesh, field[:, channel])
-            colourings.append(replace(colouring, arrows=arrows))
+            colourings.append(replace(colouring, arrows=pan.field_arrows(mesh, field[:, channel])))
         note = f"channels {', '.join(str(c) for c in strongest)}, strongest first"
         panels.append(Panel(mesh=mesh, title=_capital(name), note=note, colourings=colourings))
     return panels

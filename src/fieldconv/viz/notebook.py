@@ -32,13 +32,6 @@ MAX_INLINE_VERTICES = 20_000  # of a mesh that ends a cell; keeps notebooks smal
 class Display:
     """A page that a notebook shows at the end of a cell, and that can be saved.
 
-    Attributes
-    ----------
-    html : str
-        The whole page.
-    height : int
-        Height of the frame, in pixels.
-
     Examples
     --------
     >>> Display("<p>Hello</p>", height=80)._repr_html_()[:7]
@@ -46,7 +39,7 @@ class Display:
     """
 
     html: str
-    height: int = 460
+    height: int = 460  # of the frame, in pixels
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file."""
@@ -75,9 +68,8 @@ def show_panels(
     >>> "triangle" in show_panels([Panel(mesh=mesh)]).html
     True
     """
-    title = title or panels[0].title
-    body = views(panels, up=up)
-    return Display(page.page(title, body, fill=len(panels) <= MAX_COLUMNS), height)
+    fill = len(panels) <= MAX_COLUMNS
+    return Display(page.page(title or panels[0].title, views(panels, up=up), fill=fill), height)
 
 
 def show_mesh(
@@ -135,15 +127,8 @@ def show_samples(
 ) -> Display:
     """Show samples of a surface, joined to a mesh, in a notebook; see `Surface.show`.
 
-    Parameters
-    ----------
-    positions, normals, frames : (n, 3) floats
-        Frames are the directions θ = 0.
-    scalar : mapping of str to (n,) floats
-    field : (n,) complex, optional
-        Tangent vectors in the frames.
-    disc : (n,) complex, optional
-        Logarithms of the samples at one of them, NaN outside its disc of that radius.
+    Frames are (n, 3) directions θ = 0; the field is (n,) complex in them. ``disc`` is (n,) complex logarithms
+    of the samples at one of them, NaN outside its disc of that radius.
     """
     mesh = triangulate(np.asarray(positions, np.float64), np.asarray(normals, np.float64))
     mesh = Mesh(mesh.vertices, mesh.faces, "surface")
@@ -155,8 +140,7 @@ def show_samples(
     if field is not None:
         vectors = np.asarray(field)
         space = vectors.real[:, None] * frames + vectors.imag[:, None] * np.cross(normals, frames)
-        arrows = pan.field_arrows(mesh, space, shown=True)
-        ways.append(pan.field("Field", vectors, arrows=arrows))
+        ways.append(pan.field("Field", vectors, arrows=pan.field_arrows(mesh, space, shown=True)))
     ways += [pan.scalar(name, values) for name, values in scalar.items()]
     return show_panels([Panel(mesh=mesh, note=note, colourings=ways)], up=up, height=height)
 
@@ -187,8 +171,8 @@ def evaluation_table(evaluation: Evaluation) -> str:
     run = Run(evaluation=evaluation)
     rows = {}
     for key, value in evaluation.metrics.items():
-        context = metric_context(run, key)
-        rows[run.metric(key).label] = run.metric(key).text(value) + (f" ({context})" if context else "")
+        metric, context = run.metric(key), metric_context(run, key)
+        rows[metric.label] = f"{metric.text(value)} ({context})" if context else metric.text(value)
     notes = " ".join((evaluation.measured_on(), *remarks(run)))
     return table(rows, caption=f"{evaluation.task.capitalize()}: {notes[:1].lower()}{notes[1:]}")
 
@@ -201,12 +185,8 @@ def table(rows: Mapping[str, object], caption: str = "") -> str:
     >>> table({"a & b": 1})
     '<table><tr><th style="text-align:left">a &amp; b</th><td>1</td></tr></table>'
     """
-    texts = {
-        str(name): f"{value:,}" if isinstance(value, int) else str(value) for name, value in rows.items()
-    }
-    cells = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(text)}</td></tr>'
-        for name, text in texts.items()
-    )
-    above = f"<p>{escape(caption)}</p>" if caption else ""
-    return f"{above}<table>{cells}</table>"
+    cells = ""
+    for name, value in rows.items():
+        text = f"{value:,}" if isinstance(value, int) else str(value)
+        cells += f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(text)}</td></tr>'
+    return (f"<p>{escape(caption)}</p>" if caption else "") + f"<table>{cells}</table>"

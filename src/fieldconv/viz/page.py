@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -27,16 +27,9 @@ _POLICY = (
 
 
 def page(title: str, body: str, *, viewer: bool = True, fill: bool = False) -> str:
-    """Return the HTML of a whole page.
+    """Return the HTML of a whole page, of a plain title and a body of HTML, perhaps with views of shapes.
 
-    Parameters
-    ----------
-    title, body : str
-        Plain text, and HTML in which texts from files are escaped.
-    viewer : bool
-        Whether there are shapes in the body.
-    fill : bool
-        Whether the views fill the window.
+    Texts from files are escaped in the body. ``fill`` lets the views fill the window.
     """
     scripts = [_asset("page.js"), _asset("tips.js"), *([_asset("viewer.js")] if viewer else [])]
     end = "\n".join(f"<script>{script}</script>" for script in scripts)
@@ -74,16 +67,13 @@ def note(text: str) -> str:
 
 
 def table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    marked: set[tuple[int, int]] | None = None,
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, marked: Collection[tuple[int, int]] = ()
 ) -> str:
     """Return the HTML of a table of plain texts; marked cells (row, column) are bold."""
     top = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
     body = ""
     for i, row in enumerate(rows):
-        marks = (" class=strong" if (i, j) in (marked or ()) else "" for j in range(len(row)))
+        marks = (" class=strong" if (i, j) in marked else "" for j in range(len(row)))
         cells = (f"<td{mark}>{escape(str(cell))}</td>" for mark, cell in zip(marks, row, strict=True))
         body += f"<tr>{''.join(cells)}</tr>"
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
@@ -103,13 +93,11 @@ def pack(values: Array, kind: str) -> Json:
     Whole numbers become differences down the columns (neighbours are alike); the bytes are then grouped
     by significance, which deflate squeezes far better. The page reads numbers of the given kind.
     """
-    array = np.ascontiguousarray(values).astype(f"<{kind}")
+    array = np.array(values, dtype=f"<{kind}", order="C")
     delta = kind != "f4"
-    stored = array
     if delta:
-        stored = array.copy()
-        stored[1:] -= array[:-1]  # wraps around, as does the sum that undoes it
-    grouped = np.frombuffer(stored.tobytes(), np.uint8).reshape(-1, array.itemsize).T.tobytes()
+        array[1:] -= array[:-1].copy()  # wraps around, as does the sum that undoes it
+    grouped = np.frombuffer(array.tobytes(), np.uint8).reshape(-1, array.itemsize).T.tobytes()
     squeezed = base64.b64encode(zlib.compress(grouped, 6)).decode()
     return {"kind": kind, "shape": list(array.shape), "delta": delta, "data": squeezed}
 

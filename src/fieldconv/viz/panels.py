@@ -42,23 +42,13 @@ class Labels:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scalar:
-    """A (V,) number per vertex, NaN for none, shown through a colour ramp with a colour bar.
-
-    Parameters
-    ----------
-    limits : (float, float)
-        Numbers at the ends of the ramp.
-    ramp : (K, 3) uint8
-        Colours from the lower to the upper limit.
-    arrows : Arrows, optional
-        Vectors whose magnitudes the numbers are, shown on demand.
-    """
+    """A (V,) number per vertex, NaN for none, shown through a colour ramp with a colour bar."""
 
     name: str
     values: Floats
-    limits: tuple[float, float]
-    ramp: Bytes
-    arrows: Arrows | None = None
+    limits: tuple[float, float]  # numbers at the ends of the ramp
+    ramp: Bytes  # (K, 3)
+    arrows: Arrows | None = None  # vectors whose magnitudes the numbers are
 
     def colours_at(self, numbers: Floats) -> Bytes:
         """Return the (…, 3) colours of numbers; `PLAIN` for NaN."""
@@ -69,17 +59,11 @@ class Scalar:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Colours:
-    """A (V, 3) colour per vertex, e.g. carried over from a source mesh.
-
-    Parameters
-    ----------
-    match : (V,) int64, optional
-        Vertex of the first panel's mesh that each vertex corresponds to; negative means none.
-    """
+    """A (V, 3) colour per vertex, e.g. carried over from a source mesh."""
 
     name: str
     values: Bytes
-    match: Ints | None = None
+    match: Ints | None = None  # (V,) corresponding vertex of the first panel's mesh; negative means none
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,12 +149,8 @@ def scalar(
     if limits is None:
         limits = (-max(-low, high), max(-low, high)) if low < 0 < high else (low, high)
     signed = limits[0] < 0 < limits[1]
-    return Scalar(
-        name=name,
-        values=numbers,
-        limits=limits,
-        ramp=col.ramp(ramp or ("diverging" if signed else "viridis")),
-    )
+    table = col.ramp(ramp or ("diverging" if signed else "viridis"))
+    return Scalar(name=name, values=numbers, limits=limits, ramp=table)
 
 
 def error(name: str, values: ArrayLike, *, largest: float | None = None) -> Scalar:
@@ -193,10 +173,9 @@ def field(
     Parameters
     ----------
     vectors : (V,) complex or magnitudes, or (V, 2) or (V, 3) real
-    largest : float, optional
-        Magnitude at the end of the scale; the largest that occurs if left out.
-    largest_of_all : float, optional
-        Largest magnitude over all surfaces that are to be compared; this surface's own if left out.
+    largest, largest_of_all : float, optional
+        Magnitude at the end of the scale, and the largest over all surfaces that are to be compared; the
+        largest that occurs here if left out.
     arrows : Arrows, optional
         The same vectors as arrows, see `field_arrows`.
     """
@@ -236,10 +215,7 @@ def field_arrows(mesh: Mesh, vectors: ArrayLike, *, shown: bool = False) -> Arro
     """Return arrows of a vector field at evenly spread vertices, scaled so that neighbours do not overlap.
 
     Lengths follow the square root of the magnitudes, so that the direction of small vectors can be seen.
-
-    Parameters
-    ----------
-    vectors : (V,) complex in the tangent frames, or (V, 3) in space
+    Vectors are those of `vectors_in_space`.
     """
     space = vectors_in_space(mesh, vectors)
     size = np.linalg.norm(space, axis=1)
@@ -252,7 +228,7 @@ def field_arrows(mesh: Mesh, vectors: ArrayLike, *, shown: bool = False) -> Arro
 
 
 def vectors_in_space(mesh: Mesh, vectors: ArrayLike) -> Floats:
-    """Return (V, 3) vectors in space, from complex numbers in the tangent frames or vectors in space."""
+    """Return (V, 3) vectors, from (V,) complex or (V, 2) in the tangent frames, or (V, 3) in space."""
     vectors = np.asarray(vectors)
     if vectors.ndim == 2 and vectors.shape[1] == 2:
         vectors = vectors[:, 0] + 1j * vectors[:, 1]
@@ -300,18 +276,12 @@ def disc_panels(mesh: Mesh, vertex: int, radius: float) -> list[Panel]:
 
     picked = disc.targets[spread_points(mesh.vertices[disc.targets], MAX_ARROWS // 2)]
     gap = (np.pi * radius**2 / len(picked)) ** 0.5
-    arrows = Arrows(
-        vertices=picked, vectors=0.8 * gap * vectors_in_space(mesh, transported)[picked], shown=True
-    )
+    vectors = 0.8 * gap * vectors_in_space(mesh, transported)[picked]
+    arrows = Arrows(vertices=picked, vectors=vectors, shown=True)
     polar = Polar(name="Polar coordinates", values=logarithm, radius=radius)
     far = scalar("Geodesic distance", distance, limits=(0.0, radius))
     size = f"disc of vertex {vertex}, radius {radius:g}, {len(disc.targets):,} vertices"
     direction = "the centre's zero direction, carried along geodesics"
-    views: tuple[tuple[str, str, list[Colouring]], ...] = (
-        (mesh.name, size, [polar, far]),
-        ("Transported vectors", direction, [replace(far, arrows=arrows), polar]),
-    )
-    return [
-        Panel(mesh=mesh, title=title, note=note, colourings=colourings, focus=(vertex, radius))
-        for title, note, colourings in views
-    ]
+    first = Panel(mesh=mesh, note=size, colourings=[polar, far], focus=(vertex, radius))
+    ways: list[Colouring] = [replace(far, arrows=arrows), polar]
+    return [first, replace(first, title="Transported vectors", note=direction, colourings=ways)]

@@ -101,10 +101,7 @@ def write_picture(
 def render(panel: Panel, width: int, height: int, *, camera: Camera | None = None) -> Bytes:
     """Return a (height, width, 4) picture of a panel's surface, in its first colouring, without background.
 
-    Parameters
-    ----------
-    camera : Camera, optional
-        From the front if left out.
+    The camera is in front if left out.
     """
     mesh = panel.mesh
     colouring = next(iter(panel.colourings), None)
@@ -159,9 +156,8 @@ def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: fl
             return plain
         case Labels():
             label = colouring.values[nearest]
-            painted: Floats = np.where(
-                label[:, None] >= 0, colouring.colours[np.maximum(label, 0)] / 255, plain
-            )
+            colour = colouring.colours[np.maximum(label, 0)] / 255
+            painted: Floats = np.where(label[:, None] >= 0, colour, plain)
             return painted
         case Scalar():
             values = colouring.values[corners]
@@ -178,10 +174,7 @@ def _paint(colouring: Colouring | None, corners: Ints, weights: Floats, line: fl
 
 
 def polar_colours(x: Floats, y: Floats, line: float) -> Floats:
-    """Return (…, 3) colours in [0, 1] of points of the unit disc: hue by angle, rings by distance.
-
-    A dark line, of half the width ``line``, marks angle zero.
-    """
+    """Return (…, 3) colours in [0, 1] of points of the unit disc: hue by angle, rings, a line at angle 0."""
     angle = np.mod(np.arctan2(y, x) / (2 * np.pi), 1)
     ring = 2.5 * np.hypot(x, y)
     bright = np.where(np.abs(ring % 1 - 0.5) > 0.25, 1.06, 0.74)
@@ -275,13 +268,7 @@ def _legend(colourings: Sequence[Colouring | None]) -> list[Patch]:
 
 
 def shorten(text: str, length: int) -> str:
-    """Return text of at most ``length`` characters, cut in the middle.
-
-    Examples
-    --------
-    >>> shorten("a_very_long_name", 9)
-    'a_ve…name'
-    """
+    """Return text of at most ``length`` characters, cut in the middle."""
     left = length // 2
     return text if len(text) <= length else f"{text[:left]}…{text[len(text) - (length - left - 1) :]}"
 
@@ -301,16 +288,11 @@ def _scale(figure: Figure, colouring: Colouring | None, box: tuple[float, float,
             spine.set_linewidth(0.4)
     elif isinstance(colouring, Polar):
         inches = figure.get_size_inches()
-        side = height * inches[1]
-        axes = figure.add_axes((left + 0.22 * width, bottom, side / inches[0], height))
+        start, side = left + 0.22 * width, height * inches[1] / inches[0]
+        axes = figure.add_axes((start, bottom, side, height))
         y, x = np.mgrid[1:-1:200j, -1:1:200j]
         wheel = np.dstack([polar_colours(x, y, 0.02), np.hypot(x, y) <= 1])
         axes.imshow(wheel, extent=(-1, 1, -1, 1))
         axes.axis("off")
-        figure.text(
-            left + 0.22 * width + 1.15 * side / inches[0],
-            bottom + height / 2,
-            f"hue: angle, line at 0\nrings: distance, edge {colouring.radius:g}",
-            fontsize=8,
-            va="center",
-        )
+        text = f"hue: angle, line at 0\nrings: distance, edge {colouring.radius:g}"
+        figure.text(start + 1.15 * side, bottom + height / 2, text, fontsize=8, va="center")

@@ -27,13 +27,10 @@ MAX_PIXELS_PER_POINT = 1.7  # of a figure on a page; at least one, which is stil
 INK, GRID, AXIS, CARD, RIM = "#1a2230", "#e6e9ed", "#9aa4b1", "#fefefe", "#fdfdfd"
 # On a page, these colours change with its theme.
 _PAGE_COLOURS = {
-    INK: "var(--ink)",
-    GRID: "var(--grid)",
-    AXIS: "var(--axis)",
-    CARD: "var(--card)",
-    RIM: "var(--rim)",
+    colour: f"var(--{name})"
+    for name, colour in {"ink": INK, "grid": GRID, "axis": AXIS, "card": CARD, "rim": RIM}.items()
 }
-_STYLE: dict[Any, Any] = {
+_STYLE: dict[Any, Any] = {  # for columns of papers
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
@@ -91,22 +88,11 @@ class Spot:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure and what a page adds to it.
-
-    Attributes
-    ----------
-    figure : Figure
-        From matplotlib, with a legend where one is needed.
-    label : str
-        Description in words.
-    keys : sequence of Key
-        The legend on a page, above the figure.
-    spots : sequence of Spot
-    """
+    """A figure and what a page adds to it."""
 
     figure: Figure
-    label: str = ""
-    keys: Sequence[Key] = ()
+    label: str = ""  # description in words
+    keys: Sequence[Key] = ()  # the legend on a page, above the figure
     spots: Sequence[Spot] = field(default=(), repr=False)
 
     def save(self, path: str | Path) -> tuple[Path, Path]:
@@ -121,28 +107,23 @@ class Plot:
         ('plot.png', 'plot.pdf')
         """
         path = Path(path)
-        base = path.with_suffix("") if path.suffix in (".png", ".pdf") else path
-        written = []
-        for suffix in ("png", "pdf"):
-            target = base.with_name(f"{base.name}.{suffix}")
-            # Without a date the same figure gives the same file.
-            metadata = {"CreationDate": None} if suffix == "pdf" else {}
-            with atomic_path(target) as temporary, style():
-                self.figure.savefig(temporary, format=suffix, metadata=metadata)
-            written.append(target)
-        return written[0], written[1]
+        name = path.stem if path.suffix in (".png", ".pdf") else path.name
+        png, pdf = path.with_name(f"{name}.png"), path.with_name(f"{name}.pdf")
+        # Without a date the same figure gives the same file.
+        for target, metadata in ((png, {}), (pdf, {"CreationDate": None})):
+            with atomic_path(target) as temporary, rc_context(_STYLE):
+                self.figure.savefig(temporary, format=target.suffix[1:], metadata=metadata)
+        return png, pdf
 
     def html(self) -> str:
         """Return the plot as HTML, for a page: legend, figure as SVG, texts for the pointer."""
-        for axes in self.figure.axes:
-            if (legend := axes.get_legend()) is not None:
+        for legend in (*self.figure.legends, *(axes.get_legend() for axes in self.figure.axes)):
+            if legend is not None:
                 legend.remove()
-        for legend in list(self.figure.legends):
-            legend.remove()
         file = io.StringIO()
         unknown = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         self.figure.set_dpi(72)  # SVG counts in points
-        with style(), warnings.catch_warnings():
+        with rc_context(_STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # the reader's browser has more letters
             self.figure.savefig(file, format="svg", transparent=True, metadata=unknown)
         width, height = 72 * self.figure.get_size_inches()
@@ -160,12 +141,8 @@ class Plot:
         """Return the boxes of a spot as one path; each is at least five points wide and high."""
         boxes = np.array(spot.boxes, dtype=np.float64)
         edges = np.array([spot.axes.get_xlim(), spot.axes.get_ylim()])
-        low, high = (
-            spot.axes.transData.transform(
-                np.where(np.isnan(boxes[:, side::2]), edges[:, side], boxes[:, side::2])
-            )
-            for side in (0, 1)
-        )
+        filled = np.where(np.isnan(boxes), edges.ravel(), boxes)
+        low, high = (spot.axes.transData.transform(filled[:, side::2]) for side in (0, 1))
         first, last = np.minimum(low, high), np.maximum(low, high)
         missing = np.maximum(5 - (last - first), 0) / 2
         first, last = first - missing, last + missing
@@ -177,18 +154,11 @@ class Plot:
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """Draw in the style of our figures: for columns of papers, with colours that everybody can tell apart."""
-    with rc_context(_STYLE):
-        yield
-
-
-@contextmanager
 def new_figure(
     width: float, height: float, *, columns: int = 1, grid: bool = True
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """Give a figure with axes side by side, in our style, without a screen."""
-    with style():
+    with rc_context(_STYLE):
         figure = Figure(figsize=(width, height), facecolor="white")
         axes = list(figure.subplots(1, columns, squeeze=False)[0])
         for each in axes:
@@ -203,13 +173,7 @@ def plain_text(text: str) -> str:
 
 
 def css(colour: Bytes) -> str:
-    """Return a colour as CSS and matplotlib write it.
-
-    Examples
-    --------
-    >>> css(np.array([230, 159, 0], dtype=np.uint8))
-    '#e69f00'
-    """
+    """Return a colour as CSS and matplotlib write it: ``"#e69f00"``."""
     return "#" + bytes(colour).hex()
 
 

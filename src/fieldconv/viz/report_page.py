@@ -41,7 +41,8 @@ def write_report(runs: RunFolder | Sequence[RunFolder], out: str | Path | None =
     """Write a page that works offline about one run, or about several side by side.
 
     Of one run it has results, curves, shapes in 3-D and settings; of several their results and curves
-    together, and the settings that differ. Runs that differ in their seed only are taken together.
+    together, and the settings that differ. Runs that differ in their seed only are taken together. Raise
+    RunError if a folder is no run, or a file in it cannot be read.
 
     Parameters
     ----------
@@ -55,11 +56,6 @@ def write_report(runs: RunFolder | Sequence[RunFolder], out: str | Path | None =
     -------
     Path
         The page.
-
-    Raises
-    ------
-    RunError
-        If a folder is no run, or a file in it cannot be read.
     """
     groups = _read_groups(runs)
     run = _single_run(groups)
@@ -83,11 +79,6 @@ def report(run: Run) -> str:
     return groups_page(group_by_seed([run]), title=title, heading=f"{task}: {run.name}", caption=about)
 
 
-def compare(runs: Sequence[RunFolder], out: str | Path) -> Path:
-    """Write one page about several runs, as `write_report` does."""
-    return write_report(runs, out)
-
-
 def groups_page(
     groups: Sequence[RunGroup],
     *,
@@ -97,15 +88,9 @@ def groups_page(
     differences: Sequence[Difference] = (),
     failed: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the page about groups of runs, the best first.
+    """Return the page about groups of runs, the best first; ``failed`` names unfinished runs, and the reason.
 
-    Parameters
-    ----------
-    title, heading, caption : str
-        Title of the page, its heading (the title if left out), and the text below.
-    differences : sequence of Difference
-    failed : mapping of str to str
-        Unfinished runs, and the reason.
+    The heading is the title if left out.
     """
     run = _single_run(groups)
     parts = [
@@ -125,10 +110,9 @@ def groups_page(
 
 
 def write_figures(runs: RunFolder | Sequence[RunFolder], folder: str | Path) -> list[Path]:
-    """Write the plots of one run, or of several over each other, as PNG and PDF for print.
+    """Write the plots of one run, or of several over each other, as PNG and PDF for print; return the files.
 
-    Of a single run also pictures of its worst and best test shapes, as PNG. Parameters are those of
-    `write_report`; ``folder`` is where the files go. Return them.
+    Of a single run also pictures of its worst and best test shapes, as PNG.
     """
     return write_group_figures(_read_groups(runs), folder)
 

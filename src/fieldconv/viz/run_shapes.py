@@ -40,9 +40,7 @@ def shape_panels(run: Run) -> list[Panel]:
         panels.append(Panel(mesh=mesh, title=title, note=note, colourings=own))
         if partner_file(path).exists():
             partner, _ = read_shape(partner_file(path))
-            panels.append(
-                Panel(mesh=partner, title=other or partner.name, note="matched with the one before")
-            )
+            panels.append(Panel(mesh=partner, title=other, note="matched with the one before"))
     return panels
 
 
@@ -57,10 +55,7 @@ def _largest(every: Sequence[VertexValues]) -> dict[str, float]:
 
 
 def write_shape_pictures(run: Run, folder: str | Path) -> list[Path]:
-    """Write the worst and best test shapes of a run: ``shapes_<what>.png`` for each way to colour them.
-
-    The task decides which there are: for example parts, features, or the rank of the first right match.
-    """
+    """Write the worst and best test shapes of a run: ``shapes_<what>.png`` for each way to colour them."""
     panels = shape_panels(run)
     names = list(dict.fromkeys(colouring.name for panel in panels for colouring in panel.colourings))
     return [
@@ -80,7 +75,7 @@ def coloured_by(name: str, panels: Sequence[Panel]) -> list[Panel]:
 
 
 def _slug(name: str) -> str:
-    """Return the first words of a name, for a file name.
+    """Return the words of a name before a comma or colon, for a file name.
 
     Examples
     --------

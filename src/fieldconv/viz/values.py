@@ -25,7 +25,7 @@ from fieldconv._arrays import Array, Bytes
 from fieldconv._io import atomic_path
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.shapefile import load_shape
-from fieldconv.tasks.base.vertex_values import Kind, VertexValues
+from fieldconv.tasks.base.vertex_values import Kind, VertexValues, are_whole
 from fieldconv.viz import colours as col
 from fieldconv.viz import panels as pan
 
@@ -52,27 +52,14 @@ def colouring(
     template: Mesh | None = None,
     largest: float | None = None,
 ) -> pan.Colouring:
-    """Return the colouring of a mesh by its values.
+    """Return the colouring of a mesh by its values; without the mesh, vectors have no arrows.
 
-    Parameters
-    ----------
-    mesh : Mesh, optional
-        Mesh of the values. Vectors are drawn as arrows only if it is given.
-    template : Mesh, optional
-        Mesh that ``"places"`` refer to.
-    largest : float, optional
-        Largest number over all meshes on the page, for errors and fields.
-
-    Raises
-    ------
-    ValueError
-        If the values are places and there is no template.
+    Places refer to the template. ``largest`` is the largest error, or length of a vector, on the page.
 
     Examples
     --------
-    >>> mesh = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     >>> parts = VertexValues(name="Part", kind="labels", values=np.array([0, 1, 1]), class_names=("a", "b"))
-    >>> colouring(parts, mesh).names
+    >>> colouring(parts).names
     ['a', 'b']
     """
     name, array = values.name, values.values
@@ -106,10 +93,7 @@ def colourings(
 ) -> list[pan.Colouring]:
     """Return the colourings of a mesh by its values; without a template, places are left out.
 
-    Parameters
-    ----------
-    largest : dict of str to float
-        For each key of values the largest number over all meshes on the page.
+    ``largest`` is by the keys of the values.
     """
     return [
         colouring(own, mesh, template=template, largest=largest.get(own.key))
@@ -178,7 +162,8 @@ def write_shape(
 ) -> None:
     """Write a mesh and values at its vertices: a PLY file, and a JSON file of the same name beside it.
 
-    The file keeps the vertex colours of the mesh, which any program shows.
+    The file keeps the vertex colours of the mesh, which any program shows. Raise ValueError if two values
+    have the same key, or a key cannot be a property of a PLY file.
 
     Parameters
     ----------
@@ -186,11 +171,6 @@ def write_shape(
         PLY file to write.
     about : dict of str to str, optional
         Texts about the shape: ``run`` (whose prediction it is), ``note`` (shown above it), ``up`` (axis).
-
-    Raises
-    ------
-    ValueError
-        If two values have the same key, or a key cannot be a property of a PLY file.
 
     Examples
     --------
@@ -232,12 +212,7 @@ def read_shape(path: str | Path) -> tuple[Mesh, list[VertexValues]]:
     """Return a mesh and the values that its file, with the JSON beside it, has for its vertices.
 
     Any mesh file can be read, and clouds of points, which `load_shape` joins. The names of properties that
-    no JSON describes say what they are.
-
-    Raises
-    ------
-    ValueError
-        If the JSON beside the mesh cannot be read, or does not fit the mesh.
+    no JSON describes say what they are. Raise ValueError if the JSON cannot be read or does not fit the mesh.
     """
     path = Path(path)
     mesh = load_shape(path)
@@ -276,13 +251,7 @@ def known_up(path: str | Path) -> str | None:
 
 
 def read_about(path: str | Path) -> dict[str, str]:
-    """Return the texts about a shape that `write_shape` wrote beside it; none if there is no JSON.
-
-    Raises
-    ------
-    ValueError
-        If the JSON beside the mesh cannot be read.
-    """
+    """Return the texts about a shape that `write_shape` wrote beside it; none if there is no JSON."""
     return {str(key): str(text) for key, text in (_description(Path(path)).get("about") or {}).items()}
 
 
@@ -304,24 +273,21 @@ def values_of(mesh: Mesh) -> list[VertexValues]:
 
 def labels_or_numbers(values: Array) -> Kind:
     """Return the kind of numbers at vertices: labels if they are whole and few enough."""
-    return "labels" if _are_whole(values) and int(values.max(initial=0)) < MAX_CLASSES else "scalar"
-
-
-def _are_whole(values: Array) -> bool:
-    return np.issubdtype(values.dtype, np.integer) or values.dtype == np.bool_
+    return "labels" if are_whole(values) and int(values.max(initial=0)) < MAX_CLASSES else "scalar"
 
 
 def _by_name(key: str, values: Array) -> VertexValues:
     """Return a property as values, whose kind follows from its name and the type of its numbers."""
     name, kind, limits = key.replace("_", " "), labels_or_numbers(values), None
     name = name[:1].upper() + name[1:]
-    if key == "match" and _are_whole(values):
+    whole = are_whole(values)
+    if key == "match" and whole:
         name, kind = "Correspondence", "places"
     elif kind == "labels":
         name = "Prediction" if key == "label" else name
     elif key == "confidence":
         limits = (0.0, 1.0)
-    elif "error" in key.lower() and not _are_whole(values):
+    elif "error" in key.lower() and not whole:
         kind = "error"
     return VertexValues(name=name, kind=kind, values=values, key=key, limits=limits)
 
@@ -347,12 +313,12 @@ def _pop_values(kind: str, key: str, data: dict[str, Array]) -> Array:
     if kind == "descriptors":
         names = takewhile(data.__contains__, (f"{key}_{place}" for place in count()))
         return np.stack([data.pop(name) for name in list(names)], axis=1)
-    if kind == "field" and key not in data and f"{key}_re" in data:
+    if kind != "field" or key in data:
+        return data.pop(key)
+    if f"{key}_re" in data:
         complex_values: Array = data.pop(f"{key}_re") + 1j * data.pop(f"{key}_im")
         return complex_values
-    if kind == "field" and key not in data:
-        return np.stack([data.pop(f"{key}_{part}") for part in _SPACE], axis=1)
-    return data.pop(key)
+    return np.stack([data.pop(f"{key}_{part}") for part in _SPACE], axis=1)
 
 
 def _description(path: Path) -> dict[str, Any]:
@@ -360,16 +326,13 @@ def _description(path: Path) -> dict[str, Any]:
     description_file = path.with_suffix(".json")
     if not description_file.is_file():
         return {}
+    advice = "delete it or write the shape again"
     try:
         content = json.loads(description_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise ValueError(
-            f"{description_file} cannot be read ({problem}); delete it or write the shape again"
-        ) from None
+        raise ValueError(f"{description_file} cannot be read ({problem}); {advice}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         return {}
     if not isinstance(content.get("values", []), list) or not isinstance(content.get("about", {}), dict):
-        raise ValueError(
-            f"{description_file} is not as fieldconv writes it; delete it or write the shape again"
-        )
+        raise ValueError(f"{description_file} is not as fieldconv writes it; {advice}")
     return content

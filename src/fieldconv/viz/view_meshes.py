@@ -92,6 +92,7 @@ def view(
     if shown is not None and len(shown) != len(meshes):
         raise ValueError(f"values for {len(shown)} meshes but {len(meshes)} meshes; give values for each")
     loaded = [read_shape(path) for path in meshes]
+    about = [read_about(path) for path in meshes]
     valid = [mesh.validate() for mesh, _ in loaded]
     caption = ""
     if disc is not None:
@@ -100,14 +101,16 @@ def view(
     else:
         if template is not None and map is not None:
             raise ValueError("these meshes are matched with a template; leave out --map")
-        in_files = [MeshValues(values, _note(path)) for path, (_, values) in zip(meshes, loaded, strict=True)]
+        in_files = [
+            MeshValues(values, _note(texts)) for texts, (_, values) in zip(about, loaded, strict=True)
+        ]
         options = {"field": field, "map": map, "labels": labels, "scalar": scalar, "error": error}
         in_options = _read_options(options, valid)
         first = share_descriptor_colours(shown) if shown else [MeshValues() for _ in meshes]
         panels = _panels(valid, first, in_options, in_files, template)
     names = list(dict.fromkeys(mesh.name for mesh in valid))
     title = ", ".join(names) if len(names) <= MAX_TITLE_NAMES else f"{len(valid)} shapes"
-    up = up or read_about(meshes[0]).get("up")
+    up = up or about[0].get("up")
     if png is not None:
         from fieldconv.viz.picture import write_picture
 
@@ -121,9 +124,8 @@ def view(
     return page
 
 
-def _note(path: Path) -> str:
+def _note(about: dict[str, str]) -> str:
     """Return the texts beside a mesh in one line."""
-    about = read_about(path)
     run = f"predicted by {about['run']}" if about.get("run") else ""
     return ", ".join(filter(None, (about.get("note"), run)))
 
@@ -157,26 +159,21 @@ def _panels(
 
 def _read_options(options: dict[str, Files], meshes: Sequence[Mesh]) -> list[list[VertexValues]]:
     """Return the values of each mesh from files, as the options of `view` name them."""
-    per_option = {}
+    result: list[list[VertexValues]] = [[] for _ in meshes]
     for option, files in options.items():
+        if files is None:
+            continue
+        paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
         expected = len(meshes) - (option == "map")  # the first mesh is mapped to itself
-        paths: list[Path | None] = [None] * expected
-        if files is not None:
-            paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
         if len(paths) != expected:
             raise ValueError(
                 f"--{option} names {len(paths)} files; give {expected} file{'s' if expected != 1 else ''}, "
                 "one per mesh in the same order"
             )
-        per_option[option] = paths if option != "map" else [None, *paths]
-    return [
-        [
-            _read_values(option, paths[k], len(mesh.vertices))
-            for option, paths in per_option.items()
-            if options[option] is not None
-        ]
-        for k, mesh in enumerate(meshes)
-    ]
+        per_mesh = [None, *paths] if option == "map" else paths
+        for own, path, mesh in zip(result, per_mesh, meshes, strict=True):
+            own.append(_read_values(option, path, len(mesh.vertices)))
+    return result
 
 
 def _read_values(option: str, path: Path | None, count: int) -> VertexValues:
@@ -185,20 +182,20 @@ def _read_values(option: str, path: Path | None, count: int) -> VertexValues:
         return VertexValues(name="Correspondence", kind="places", values=np.arange(count))
     match option:
         case "field":
-            return VertexValues(name="Field", kind="field", values=read_field(path, count))
+            return VertexValues(name="Field", kind="field", values=_read_field(path, count))
         case "map":
             return VertexValues(name="Correspondence", kind="places", values=_read_integers(path, count))
         case "labels":
             labels, names = _read_labels(path, count)
             kind = labels_or_numbers(labels)
             return VertexValues(name="Label", kind=kind, values=labels, class_names=tuple(names))
-    values = _read_column(path, count)
-    if option == "error":
-        return VertexValues(name="Error", kind="error", values=values)
-    return VertexValues(name=path.stem.replace("_", " ").capitalize(), kind="scalar", values=values)
+        case "error":
+            return VertexValues(name="Error", kind="error", values=_read_column(path, count))
+    name = path.stem.replace("_", " ").capitalize()
+    return VertexValues(name=name, kind="scalar", values=_read_column(path, count))
 
 
-def read_field(path: Path, count: int) -> Array:
+def _read_field(path: Path, count: int) -> Array:
     """Return (V,) complex or (V, 3) real vectors of a file."""
     values = _read(path, count)
     if values.ndim == 2 and values.shape[1] == 2:

@@ -36,9 +36,6 @@ def write_page(
 
     Parameters
     ----------
-    panels : sequence of Panel
-    path : path
-        HTML file to write.
     title, caption : str
         Plain text above the views; the title of the first panel if left out.
     up : "x", "y" or "z", optional
@@ -55,31 +52,27 @@ def write_page(
     >>> write_page([panel], Path(tempfile.mkdtemp()) / "triangle.html").name
     'triangle.html'
     """
-    title = title or (panels[0].title if panels else "")
-    body = page.heading(title, caption) + views(panels, up=up, columns=columns)
+    shapes = views(panels, up=up, columns=columns)
+    title = title or panels[0].title
     one_row = len(panels) <= (columns or MAX_COLUMNS)
-    return page.write(path, page.page(title, body, fill=one_row))
+    return page.write(path, page.page(title, page.heading(title, caption) + shapes, fill=one_row))
 
 
 def views(
-    panels: Sequence[Panel],
-    *,
-    up: str | None = None,
-    columns: int | None = None,
-    height: str | None = None,
+    panels: Sequence[Panel], *, up: str | None = None, columns: int | None = None, height: str | None = None
 ) -> str:
     """Return the HTML of views that turn together, for a page with ``viewer=True``."""
     if not panels:
         raise ValueError("nothing to show; give at least one panel")
     identifier = f"fieldconv-{next(_numbers)}"
     panel_of = {id(panel.mesh): panel for panel in panels}  # the last panel of each mesh
-    places = {key: place for place, key in enumerate(panel_of)}
+    meshes = list(panel_of)
     upward = up or guess_up(panels[0].mesh)
     homes = {axis: Camera.home(panels[0], up=axis) for axis in dict.fromkeys((upward, *AXES))}
     camera = homes[upward]
     data = {
         "meshes": [_mesh(panel.mesh, panel.focus) for panel in panel_of.values()],
-        "panels": [_panel(panel, places) for panel in panels],
+        "panels": [_panel(panel, meshes.index(id(panel.mesh))) for panel in panels],
         "plain": list(col.PLAIN),
         "columns": columns or min(len(panels), MAX_COLUMNS),
         "camera": {
@@ -94,11 +87,10 @@ def views(
     return f'<section data-fieldconv="{identifier}"{style}></section>{page.data_block(identifier, data)}'
 
 
-def _panel(panel: Panel, meshes: dict[int, int]) -> Json:
-    """Return what viewer.js needs of a panel; panels with the same mesh share it."""
+def _panel(panel: Panel, mesh: int) -> Json:
     size = f"{len(panel.mesh.vertices):,} vertices, {len(panel.mesh.faces):,} faces"
     return {
-        "mesh": meshes[id(panel.mesh)],
+        "mesh": mesh,
         "title": panel.title,
         "note": panel.note or size,
         "colourings": [_colouring(colouring) for colouring in panel.colourings],

@@ -64,7 +64,7 @@ class VertexValues:
             object.__setattr__(self, "limits", (float(low), float(high)))
 
 
-def _are_whole(values: Array) -> bool:
+def are_whole(values: Array) -> bool:
     return values.ndim == 1 and values.dtype.kind in "iub"
 
 
@@ -74,10 +74,10 @@ def _are_real(values: Array) -> bool:
 
 # The values of each kind: a description and a test.
 _KINDS: dict[str, tuple[str, Callable[[Array], bool]]] = {
-    "labels": ("(V,) whole numbers", _are_whole),
+    "labels": ("(V,) whole numbers", are_whole),
     "scalar": ("(V,) real numbers", _are_real),
     "error": ("(V,) real numbers", _are_real),
-    "places": ("(V,) whole numbers", _are_whole),
+    "places": ("(V,) whole numbers", are_whole),
     "field": ("(V,) complex or (V, 3) real numbers", lambda v: v.ndim == 1 or v.shape[1] == 3),
     "colours": ("(V, 3) bytes", lambda v: v.shape[1:] == (3,) and v.dtype == np.uint8),
     "descriptors": ("(V, d) real numbers", lambda v: v.ndim == 2 and v.dtype.kind != "c"),

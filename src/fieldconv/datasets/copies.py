@@ -83,7 +83,7 @@ def damage_version() -> str:
         "geometry/mesh/halfedge.py",
         "geometry/mesh/topology.py",
         "geometry/resample/remesh.py",
-        "geometry/resample/subdivide.py",
+        "geometry/resample/resolution.py",
     )
 
 

@@ -13,15 +13,15 @@ from fieldconv.geometry.mesh.mesh import Repair as Repair
 from fieldconv.geometry.mesh.numbering import with_near_numbers as with_near_numbers
 from fieldconv.geometry.resample.close_holes import close_holes as close_holes
 from fieldconv.geometry.resample.close_holes import rim_distances as rim_distances
-from fieldconv.geometry.resample.coarsen import coarsen as coarsen
 from fieldconv.geometry.resample.pointcloud import point_cloud_discs as point_cloud_discs
 from fieldconv.geometry.resample.pointcloud import triangulate as triangulate
+from fieldconv.geometry.resample.resolution import coarsen as coarsen
+from fieldconv.geometry.resample.resolution import subdivide as subdivide
 from fieldconv.geometry.resample.sampling import farthest_point_samples as farthest_point_samples
 from fieldconv.geometry.resample.sampling import farthest_points as farthest_points
 from fieldconv.geometry.resample.sampling import interpolation as interpolation
 from fieldconv.geometry.resample.sampling import nearest_samples as nearest_samples
 from fieldconv.geometry.resample.sampling import sample_areas as sample_areas
-from fieldconv.geometry.resample.subdivide import subdivide as subdivide
 from fieldconv.geometry.shapefile import load_shape as load_shape
 from fieldconv.geometry.spectral.balls import ball_integrals as ball_integrals
 from fieldconv.geometry.spectral.embedding import geodesic_embedding as geodesic_embedding
@@ -31,5 +31,5 @@ from fieldconv.geometry.spectral.signatures import eigenbasis as eigenbasis
 from fieldconv.geometry.spectral.signatures import heat_kernel_signature as heat_kernel_signature
 from fieldconv.geometry.spectral.signatures import laplacian as laplacian
 from fieldconv.geometry.spectral.signatures import local_heat as local_heat
+from fieldconv.geometry.spectral.signatures import vertex_gradients as vertex_gradients
 from fieldconv.geometry.spectral.signatures import wave_kernel_signature as wave_kernel_signature
-from fieldconv.geometry.spectral.vertex_gradients import vertex_gradients as vertex_gradients

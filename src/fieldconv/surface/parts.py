@@ -26,14 +26,13 @@ from fieldconv.geometry.mesh.check import surface_vertices
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.numbering import by_position
 from fieldconv.geometry.resample.close_holes import close_holes, rim_distances
-from fieldconv.geometry.resample.coarsen import Resampled, coarsen
+from fieldconv.geometry.resample.resolution import Resampled, coarsen, subdivide
 from fieldconv.geometry.resample.sampling import (
     NearbySamples,
     farthest_point_samples,
     nearby_samples,
     sample_areas,
 )
-from fieldconv.geometry.resample.subdivide import subdivide
 from fieldconv.geometry.spectral.balls import ball_integrals
 from fieldconv.geometry.spectral.signatures import (
     SIGNATURE_FUNCTIONS,
@@ -41,9 +40,9 @@ from fieldconv.geometry.spectral.signatures import (
     eigenbasis,
     heat_kernel_signature,
     local_heat,
+    vertex_gradients,
     wave_kernel_signature,
 )
-from fieldconv.geometry.spectral.vertex_gradients import vertex_gradients
 from fieldconv.surface.settings import SurfaceSettings
 
 Tensors = dict[str, Tensor]

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from fieldconv._arrays import Array
 from fieldconv.geometry.geodesic.discs import RADIUS
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.resample.coarsen import coarsen
 from fieldconv.geometry.resample.pointcloud import triangulate
+from fieldconv.geometry.resample.resolution import coarsen
 from fieldconv.runs.files import read_run
 from fieldconv.runs.run import Run, metric_context, remarks
 from fieldconv.tasks.base.evaluation import Evaluation

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldconv.geometry.geodesic.discs import grow
-from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
+from fieldconv.geometry.geodesic.discs import ENTRY, grow, push, remove_first
 
 
 @settings(deadline=None)  # the first call compiles

@@ -34,8 +34,8 @@ def facing_pairs(points: Floats, faces: Ints, some: Ints, reach: float) -> tuple
 def build_bridge(points: Floats, faces: Ints, a: int, b: int) -> tuple[Floats, Ints, Ints]:
     """Return the surface bent at two vertices until they almost touch, with the gap bridged.
 
-    Returns the moved points, the vertices kept and the renumbered faces; the genus grows by one. If the
-    surface around the two vertices is not a disc, which is rare, nothing is changed.
+    Returns the moved points, the vertices kept and the renumbered faces. If the surface around the two
+    vertices is not a disc, which is rare, nothing is changed.
     """
     graph = edge_graph(points, faces)
     edge = float(graph.data.mean())

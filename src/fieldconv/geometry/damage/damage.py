@@ -1,8 +1,7 @@
 """Damage as real scans have it: holes, cuts, missing limbs, noise, contacts, other triangles.
 
-Every kind takes a mesh and most a random generator, and returns a `Damaged`: the new mesh, and where each of
-its vertices lies on the old one, so that labels and other data can follow. `damage_mesh` draws a random
-combination. docs/damage.md shows a picture of each kind.
+Every kind returns a `Damaged`: the new mesh, and where its vertices lie on the old one, so that labels can
+follow. docs/damage.md shows a picture of each kind.
 """
 
 from __future__ import annotations
@@ -22,27 +21,10 @@ from fieldconv._arrays import Array, Bools, Floats, Ints
 from fieldconv.geometry.damage.build_bridge import build_bridge, facing_pairs
 from fieldconv.geometry.damage.voxels import outer_surface
 from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
-from fieldconv.geometry.mesh.halfedge import (
-    collapse_edges,
-    edge_ratios,
-    flip_edges,
-    make_net,
-    net_arrays,
-    net_vertices,
-)
+from fieldconv.geometry.mesh import halfedge, topology
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import (
-    capped,
-    components,
-    edge_graph,
-    manifold_part,
-    neighbour_means,
-    renumbered,
-    rims,
-    without_pinches,
-)
 from fieldconv.geometry.resample.remesh import EQUILATERAL, even_size, remesh, unevenness
-from fieldconv.geometry.resample.subdivide import subdivision
+from fieldconv.geometry.resample.resolution import subdivision
 
 MIN_PIECE = 0.02  # share of the faces: smaller pieces that come off are dropped
 MIN_VERTICES = 100  # `damage_mesh` makes no mesh coarser than that
@@ -83,9 +65,7 @@ class Damaged:
 
 
 def carry_vectors(vectors: Array, mesh: Mesh, done: Damaged) -> NDArray[np.complex128]:
-    """Return tangent vectors (V_old, …) of the old ``mesh`` in the frames of the damaged one.
-
-    Frames are those of `tangent_frames`.
+    """Return tangent vectors (V_old, …) of the old ``mesh`` on the damaged one, in `tangent_frames` of each.
 
     Examples
     --------
@@ -134,7 +114,7 @@ def add_holes(
     >>> len(torn.mesh.vertices) < 400, bool((torn.carry(sheet.vertices) == torn.mesh.vertices).all())
     (True, True)
     """
-    graph = edge_graph(mesh.vertices, mesh.faces)
+    graph = topology.edge_graph(mesh.vertices, mesh.faces)
     size = _edge_length(mesh)
     area = EQUILATERAL * size**2 * len(mesh.vertices)
     gone = np.zeros(len(mesh.vertices), bool)
@@ -187,7 +167,7 @@ def remove_tip(
     closed : bool, optional
         Whether the stump is closed; by default chosen at random, with even odds.
     """
-    graph = edge_graph(mesh.vertices, mesh.faces)
+    graph = topology.edge_graph(mesh.vertices, mesh.faces)
     near = np.full(len(mesh.vertices), np.inf)
     tips = [int(np.argmax(_distance(graph, int(rng.integers(len(near))))))]
     while len(tips) < 6:  # each is farthest from those before
@@ -213,7 +193,7 @@ def fill_holes(mesh: Mesh) -> Damaged:
     [1.0, 1.0, 0.0]
     """
     count = len(mesh.vertices)
-    faces, rim = capped(count, manifold_part(count, mesh.faces))
+    faces, rim = topology.capped(count, topology.manifold_part(count, mesh.faces))
     apex, beside = rim.T
     weight = np.concatenate([np.ones(count), 1 / np.bincount(apex)[apex]])
     row, column = np.append(np.arange(count), apex), np.append(np.arange(count), beside)
@@ -260,7 +240,7 @@ def smooth(mesh: Mesh, width: float = 0.01) -> Damaged:
     Each vertex moves towards the mean of its neighbours and then a little less far back, repeatedly, so
     that limbs do not shrink.
     """
-    mean = neighbour_means(len(mesh.vertices), mesh.faces)
+    mean = topology.neighbour_means(len(mesh.vertices), mesh.faces)
     alone = (np.diff(mean.indptr) == 0)[:, None]
     reach = width * np.linalg.norm(np.ptp(mesh.vertices, axis=0)) / _edge_length(mesh)
     points = mesh.vertices
@@ -313,21 +293,23 @@ def decimate(mesh: Mesh, vertices: int) -> Damaged:
     200
     """
     kept = np.arange(len(mesh.vertices))
-    faces = manifold_part(len(kept), mesh.faces)
+    faces = topology.manifold_part(len(kept), mesh.faces)
     points, normals = mesh.vertices, mesh.vertex_normals
     for _ in range(50):
         more = len(points) - vertices
         if more <= 0:
             break
-        net = make_net(points, normals, faces, 0)
-        halves, length = edge_ratios(net)
+        net = halfedge.make_net(points, normals, faces, 0)
+        halves, length = halfedge.edge_ratios(net)
         halves = halves[np.argsort(length)]
         # Only the shorter half at a time, and none that grow twice as long, so that triangles stay alike.
-        if not collapse_edges(net, halves, float(np.median(length)), 2 * float(length.max()), 0.1, more):
+        if not halfedge.collapse_edges(
+            net, halves, float(np.median(length)), 2 * float(length.max()), 0.1, more
+        ):
             break
-        flip_edges(net, 5, 0.0, 0.45)
-        kept = kept[net_vertices(net)]
-        points, faces = net_arrays(net)
+        halfedge.flip_edges(net, 5, 0.0, 0.45)
+        kept = kept[halfedge.net_vertices(net)]
+        points, faces = halfedge.net_arrays(net)
         normals = Mesh(points, faces).vertex_normals
     return Damaged(Mesh(points, faces, mesh.name), _rows(mesh, kept))
 
@@ -367,7 +349,7 @@ def join(mesh: Mesh, rng: Generator, reach: float = 0.15) -> Damaged:
     some = np.sort(rng.permutation(len(points))[:300])
     a, b, gap = facing_pairs(points, faces, some, reach * diagonal)
     narrow = np.argsort(gap, kind="stable")
-    graph = edge_graph(points, faces)
+    graph = topology.edge_graph(points, faces)
     apart = max(0.25 * float(np.sqrt(mesh.area)), 7 * _edge_length(mesh))
     for source in dict.fromkeys(a[narrow].tolist()):  # the narrowest first
         along = dijkstra(graph, indices=source)
@@ -409,7 +391,7 @@ def damage_mesh(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) ->
         result = result.then(more)
 
     count = len(mesh.vertices)
-    if happens(0.2) and count >= 500 and not len(rims(count, mesh.faces)[0]):
+    if happens(0.2) and count >= 500 and not len(topology.rims(count, mesh.faces)[0]):
         then(fuse(result.mesh, rng, strength * rng.uniform(0.002, 0.02)))
     if happens(0.2):
         then(join(result.mesh, rng, strength * rng.uniform(0.02, 0.2)))
@@ -440,15 +422,15 @@ def damage_mesh(mesh: Mesh, seed: int | Sequence[int], strength: float = 1.0) ->
 def _without(mesh: Mesh, gone: Bools, pieces: float) -> Damaged:
     """The mesh without some vertices and the small pieces that come off; unchanged if nothing is left."""
     count = len(mesh.vertices)
-    faces = without_pinches(count, mesh.faces[~gone[mesh.faces].any(axis=1)])
+    faces = topology.without_pinches(count, mesh.faces[~gone[mesh.faces].any(axis=1)])
     if not len(faces):
         return no_damage(mesh)
-    component = components(count, faces)[faces[:, 0]]
+    component = topology.components(count, faces)[faces[:, 0]]
     size = np.bincount(component)
     large = size >= min(pieces * len(faces), size.max())
     if pieces >= 1:
         large = np.arange(len(size)) == size.argmax()
-    keep, faces = renumbered(faces[large[component]])
+    keep, faces = topology.renumbered(faces[large[component]])
     return Damaged(Mesh(mesh.vertices[keep], faces, mesh.name), _rows(mesh, keep))
 
 

@@ -87,9 +87,8 @@ def cut_cells(
     """Append the surface triangles in a block of cells, which begins at cell (i0, j0, k0) of the lattice.
 
     ``value`` (2, n + 1, m + 1, l + 1) are the values at corners and centres; ``ny`` and ``nz`` count the
-    corners of the whole lattice. Three rows of ``ends`` and ``height`` are a triangle: each corner of it lies
-    on a lattice edge, given as the edge's two ends, numbered, with the values there. Gives both arrays, which
-    may have grown, and the new count of rows in use.
+    corners of the whole lattice. Three rows of ``ends`` and ``height`` are a triangle: the numbers of the two
+    ends of the lattice edge below each corner, and the values there. Returns both, which may have grown.
     """
     number = np.empty(6, np.int64)
     level = np.empty(6)

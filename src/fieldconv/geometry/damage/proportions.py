@@ -32,8 +32,6 @@ def reshape(
 
     Parameters
     ----------
-    mesh : Mesh
-    seed : int, or several
     strength : float
         Factor on both ``thickness`` and ``stretch``.
     thickness : float

@@ -1,7 +1,6 @@
 """The outer surface of a mesh, as from a scanner: overlapping parts are one solid, narrow gaps are closed.
 
-The signed distance to the mesh is sampled on a lattice and its zero set triangulated again. Parts that touch
-or come closer than a given gap fuse.
+The signed distance to the mesh is sampled on a lattice and its zero set triangulated again.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
 from fieldconv.geometry.damage.lattice import cut_cells, lattice_mesh, random_turn
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import capped, manifold_part, tidy
+from fieldconv.geometry.mesh.topology import manifold_part, tidy
+from fieldconv.geometry.resample.close_holes import close_holes
 from fieldconv.geometry.resample.remesh import Reference, make_reference, nearest_in_triangle, settle
 
 MAX_POINTS = 6_000_000  # of the lattice; larger cells keep below
@@ -163,13 +163,8 @@ def outer_surface(
     (1.0, True)
     """
     faces = manifold_part(len(mesh.vertices), mesh.faces)
-    closed, rim = capped(len(mesh.vertices), faces)
-    apexes = int(closed.max()) + 1 - len(mesh.vertices)
-    middle = np.zeros((apexes, 3))
-    np.add.at(middle, rim[:, 0] - len(mesh.vertices), mesh.vertices[rim[:, 1]])
-    middle /= np.bincount(rim[:, 0] - len(mesh.vertices), minlength=apexes)[:, None]
-    points = np.concatenate([mesh.vertices, middle])
-
+    whole = close_holes(Mesh(mesh.vertices, faces))
+    points, closed = whole.vertices, whole.faces
     turn, shift = random_turn(rng), rng.random(3)
     extent = np.ptp(points @ turn, axis=0)
     cell = max(cell, float(np.cbrt(2 * extent.prod() / MAX_POINTS)))
@@ -202,7 +197,7 @@ def outer_surface(
     candidates = nearest[numbers[keep] % 2, i, j, k].astype(np.int64)
     face, share = _origins(reference, found.vertices, found.vertex_normals, candidates)
     position = (_shrink(found, local, face, share, grown) + low) * cell @ turn.T
-    if apexes:
+    if len(closed) > len(faces):
         real = (face < len(faces)) | (face < 0)
         keep, triangles = tidy(len(lattice), triangles[real[triangles].all(axis=1)])
         position, face, share = position[keep], face[keep], share[keep]

@@ -48,6 +48,10 @@ VERTEX = np.dtype(
 FAN = np.dtype([("total", np.float64), ("open", np.bool_)], align=True)  # sum of its corner angles
 
 
+_charts: WeakKeyDictionary[Mesh, Charts] = WeakKeyDictionary()  # kept: one mesh often needs discs twice
+_first_faces: WeakKeyDictionary[Mesh, Ints] = WeakKeyDictionary()
+
+
 class Charts(NamedTuple):
     """The intrinsic geometry that paths need, as tables of records.
 
@@ -97,10 +101,6 @@ def frame_vertices(mesh: Mesh, *, max_charted: int = MAX_CHARTED_FACES) -> Ints:
 def set_first_faces(mesh: Mesh, faces: Ints) -> None:
     """Choose the face (V,) from which each vertex measures angles; by default the first around it."""
     _first_faces[mesh] = faces
-
-
-_charts: WeakKeyDictionary[Mesh, Charts] = WeakKeyDictionary()  # kept: one mesh often needs discs twice
-_first_faces: WeakKeyDictionary[Mesh, Ints] = WeakKeyDictionary()
 
 
 def _make_charts(mesh: Mesh) -> Charts:
@@ -234,10 +234,7 @@ def _lay_fans(corners, vertices, fans, first_corner, corners_of):  # type: ignor
 
 @kernel
 def _beginning(corners, seed):  # type: ignore[no-untyped-def]
-    """First corner of the fan of ``seed``, which way it is turned, and whether the fan is open.
-
-    A closed fan has no beginning: it is ``seed`` itself.
-    """
+    """First corner of the fan of ``seed``, itself in a closed fan; its sense; whether the fan is open."""
     corner, sense = seed, ONWARD
     while True:
         before, sense_before = _next_around(corners, corner, sense, BACKWARD)
@@ -256,10 +253,7 @@ def next_corner(corner, steps):  # type: ignore[no-untyped-def]
 
 @kernel
 def _next_around(corners, corner, sense, direction):  # type: ignore[no-untyped-def]
-    """Next corner of the same vertex across the second (direction +1) or first edge, and its sense.
-
-    (−1, 0) at a boundary and at a non-manifold edge, where fans end.
-    """
+    """Next corner around across the second (direction +1) or first edge, and its sense; (−1, 0) at an end."""
     # The edge to the first neighbour is faced by the second neighbour's corner, and the other way round.
     facing = next_corner(corner, 1 if sense * direction > 0 else 2)
     other = corners[facing].twin

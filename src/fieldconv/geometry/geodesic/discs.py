@@ -21,33 +21,18 @@ class Discs:
     """Geodesic discs as flat arrays, disc after disc (CSR order by source).
 
     Disc ``i`` occupies ``offsets[i]:offsets[i + 1]`` of the flat arrays, its targets in ascending order.
-    It contains its own centre at distance 0.
-
-    Attributes
-    ----------
-    sources : (S,) int64
-        Vertex at the centre of each disc.
-    offsets : (S + 1,) int64
-    targets : (E,) int64
-        Vertex ids.
-    distance : (E,) float64
-        Geodesic distance r from source to target.
-    angle : (E,) float64
-        Direction θ of log_source(target), in radians from the source's frame.
-    transport : (E,) float64
-        Angle φ: a tangent vector z at the source becomes e^{iφ} z at the target.
-    ambiguous : (E,) bool
-        Whether shortest paths are equally long and far apart, as between opposite corners of a box:
-        angle and transport are those of one of them, or of none. Equal paths less far apart are averaged.
+    It contains its own centre at distance 0. A pair is *ambiguous* if its shortest paths are equally long and
+    far apart, as between opposite corners of a box: angle and transport are those of one of them, or of none.
+    Equal paths less far apart are averaged.
     """
 
-    sources: Ints
-    offsets: Ints
-    targets: Ints
-    distance: Floats
-    angle: Floats
-    transport: Floats
-    ambiguous: Bools
+    sources: Ints  # (S,) vertex at the centre of each disc
+    offsets: Ints  # (S + 1,)
+    targets: Ints  # (E,) vertex
+    distance: Floats  # (E,) geodesic distance r from source to target
+    angle: Floats  # (E,) direction θ of log_source(target), in radians from the source's frame
+    transport: Floats  # (E,) angle φ: a tangent vector z at the source becomes e^{iφ} z at the target
+    ambiguous: Bools  # (E,)
 
     @property
     def centres(self) -> Ints:
@@ -74,6 +59,8 @@ PAIR = np.dtype(
     ],
     align=True,
 )
+# Of a heap in compiled loops, whose first ``size`` records are in use; the smallest key comes first.
+ENTRY = np.dtype([("key", np.float64), ("item", np.int64)], align=True)
 
 
 @kernel
@@ -84,6 +71,34 @@ def grow(records, used, more):  # type: ignore[no-untyped-def]
     larger = np.empty(2 * len(records) + more, records.dtype)
     copy_into(records[:used], larger)
     return larger
+
+
+@kernel
+def push(heap, size, key, item):  # type: ignore[no-untyped-def]
+    """Add an item to the ``size`` already there; there must be room for it."""
+    place = size
+    while place > 0:
+        above = (place - 1) // 2
+        if heap[above].key <= key:
+            break
+        heap[place].key, heap[place].item = heap[above].key, heap[above].item
+        place = above
+    heap[place].key, heap[place].item = key, item
+
+
+@kernel
+def remove_first(heap, size):  # type: ignore[no-untyped-def]
+    """Remove the first of ``size`` items; read ``heap[0]`` before."""
+    last_key, last_item = heap[size - 1].key, heap[size - 1].item
+    place, child = 0, 1
+    while child < size - 1:
+        if child + 1 < size - 1 and heap[child + 1].key < heap[child].key:
+            child += 1
+        if heap[child].key >= last_key:
+            break
+        heap[place].key, heap[place].item = heap[child].key, heap[child].item
+        place, child = child, 2 * child + 1
+    heap[place].key, heap[place].item = last_key, last_item
 
 
 def make_symmetric(discs: Discs) -> Discs:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Ints
 from fieldconv._compiled import blocks, kernel, num_threads, run_blocks
-from fieldconv.geometry.geodesic.discs import grow
+from fieldconv.geometry.geodesic.discs import ENTRY, grow, push, remove_first
 from fieldconv.geometry.geodesic.geodesic_discs import geodesic_discs
-from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
 from fieldconv.geometry.mesh.mesh import Mesh
 
 
@@ -102,10 +101,7 @@ def spread_distance(vertices, offsets, corners, source, limit, distance, reached
 
 @kernel
 def _distance_across(at_a, at_b, ab, ac, bc):  # type: ignore[no-untyped-def]
-    """Distance at c of a point source beyond the edge ab, from its distances at a and b.
-
-    Source and c are laid flat on either side of ab. Infinite if their line misses the edge.
-    """
+    """Distance at c of a point source beyond the edge ab, laid flat; infinite if their line misses ab."""
     if ab <= 0.0:
         return np.inf
     source_x = (at_a**2 - at_b**2 + ab**2) / (2 * ab)

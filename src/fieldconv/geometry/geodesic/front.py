@@ -13,8 +13,7 @@ import numpy as np
 
 from fieldconv._compiled import kernel
 from fieldconv.geometry.geodesic.charts import next_corner
-from fieldconv.geometry.geodesic.discs import PAIR, grow, wrap_angle
-from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
+from fieldconv.geometry.geodesic.discs import ENTRY, PAIR, grow, push, remove_first, wrap_angle
 from fieldconv.geometry.mesh.mesh import Mesh
 
 MAX_SLIVERS = 0.25  # share of triangles with an angle above 135° beyond which too many paths are missed
@@ -128,10 +127,7 @@ def front_block(chart, sources, radius, wanted):  # type: ignore[no-untyped-def]
 
 @kernel
 def _source_position(update, distance, helper_distance):  # type: ignore[no-untyped-def]
-    """Position (at, −below) of the source, and the square of its distance to the target.
-
-    In the plane of the triangle, with the edge from vertex to helper on the x axis and the target above it.
-    """
+    """Position (at, −below) of the source, the helper on the x axis; its squared distance to the target."""
     known = distance * distance
     at = (known - helper_distance**2) * update.half_inverse + update.edge / 2
     below = np.sqrt(max(known - at * at, 0.0))

@@ -50,8 +50,6 @@ def geodesic_discs(
 
     Parameters
     ----------
-    mesh : Mesh
-        Any triangle mesh: open, with several components, non-manifold or non-orientable.
     radius : float
         Geodesic radius ε, in the units of the mesh.
     sources, targets : (S,), (T,) int array, optional

@@ -128,10 +128,7 @@ def _directions(
 def collect_discs(
     disc: Callable[[int, Bools], Columns], count: int, sources: ArrayLike | None, targets: ArrayLike | None
 ) -> Discs:
-    """Return the discs of all sources among ``count`` vertices, with both ends of a pair in agreement.
-
-    ``disc`` maps a source and a mask of the wanted vertices to the columns of its disc.
-    """
+    """Return discs that agree on both ends of a pair; ``disc`` takes a source and a mask of its targets."""
     ids = np.arange(count) if sources is None else np.asarray(sources, np.int64)
     wanted = np.zeros(count, np.bool_)
     wanted[slice(None) if targets is None else np.asarray(targets, np.int64)] = True
@@ -145,10 +142,7 @@ def collect_discs(
 
 
 def _make_symmetric(discs: Discs, wanted: Bools) -> Discs:
-    """Drop pairs that only one end sees; make both ends agree on distance, transport and direction.
-
-    Where the other end is not a source, or this one not a wanted target, a pair stays as it is.
-    """
+    """Drop pairs that only one end sees, and make the two agree where both are sources and targets."""
     count = len(wanted)
     centres = discs.centres
     key, mirrored = centres * count + discs.targets, discs.targets * count + centres

@@ -17,8 +17,16 @@ import numpy as np
 
 from fieldconv._compiled import kernel
 from fieldconv.geometry.geodesic.charts import next_corner
-from fieldconv.geometry.geodesic.discs import LENGTH_TOLERANCE, MAX_SPREAD, PAIR, grow, wrap_angle
-from fieldconv.geometry.geodesic.heap import ENTRY, push, remove_first
+from fieldconv.geometry.geodesic.discs import (
+    ENTRY,
+    LENGTH_TOLERANCE,
+    MAX_SPREAD,
+    PAIR,
+    grow,
+    push,
+    remove_first,
+    wrap_angle,
+)
 
 SAME_ANGLE = 1e-9  # radians; light along an edge is in both triangles beside it
 RIM = 1e-11  # radians by which light may miss an apex: a path through a vertex lies on the rims of two wedges
@@ -266,10 +274,9 @@ def _go_along_edges(reached, seen, heap, tally):  # type: ignore[no-untyped-def]
 
 @kernel
 def _shadow(corner, fan, incoming, side):  # type: ignore[no-untyped-def]
-    """Part (low, high) of a corner, from its first edge, that no straight path reaches past its vertex.
+    """Part (low, high) of a corner that no straight path reaches past its vertex; empty if high < low.
 
-    A shortest path leaves at least π on either side. In an open fan that may hold on both sides of the
-    incoming path, hence ``side``; an empty part has high < low.
+    A shortest path leaves at least π on either side, in an open fan perhaps on both, hence ``side``.
     """
     width = corner.angle
     start = corner.edge_angle if corner.turn > 0 else corner.edge_angle - width

@@ -40,8 +40,6 @@ def point_cloud_discs(
     ----------
     points : (N, 3) float
         At least 32 points on a surface.
-    radius : float
-        Geodesic radius ε, in the units of the points.
     normals : (N, 3) float, optional
         Which side is outside. By default neighbours agree, and each connected part points outward.
     sources, targets : (S,), (T,) int array, optional

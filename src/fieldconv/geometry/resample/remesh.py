@@ -13,24 +13,8 @@ from scipy.sparse import csr_array
 
 from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.mesh.halfedge import (
-    APEX,
-    INSIDE,
-    Net,
-    collapse_edge,
-    collapse_edges,
-    collapse_slivers,
-    edge_ratio,
-    edge_ratios,
-    flip_edges,
-    make_net,
-    net_arrays,
-    net_vertices,
-    previous_half,
-    split_edge,
-    step_to_middle,
-    worst_quality,
-)
+from fieldconv.geometry.mesh import halfedge
+from fieldconv.geometry.mesh.halfedge import APEX, INSIDE, Net
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import manifold_part, renumbered
 
@@ -50,7 +34,6 @@ class Reference(NamedTuple):
 
 
 def make_reference(mesh: Mesh, size: Floats) -> Reference:
-    """Return the mesh as a `Reference`."""
     order = np.argsort(mesh.faces.ravel(), kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices)))])
     return Reference(mesh.vertices, mesh.vertex_normals, size, mesh.faces, first, order // 3)
@@ -97,10 +80,7 @@ def nearest_in_triangle(
 
 @kernel
 def settle(reference: Reference, face: int, x: float, y: float, z: float) -> tuple[int, float, float, float]:
-    """Walk from a triangle to neighbours that are nearer to a point, as long as there are any.
-
-    Returns the triangle, the squared distance and the last two barycentric coordinates.
-    """
+    """Walk to the triangle nearest to a point; return it, the squared distance, barycentric coordinates."""
     best, s, t = nearest_in_triangle(reference, face, x, y, z)
     for _ in range(200):
         previous = face
@@ -170,15 +150,15 @@ def _split(
         if done == max_splits or net.used[0] == len(net.point):
             break
         a, b = net.start[h], net.start[net.twin[h]]
-        if a < 0 or net.kind[a] == APEX or net.kind[b] == APEX or edge_ratio(net, a, b) < longest:
+        if a < 0 or net.kind[a] == APEX or net.kind[b] == APEX or halfedge.edge_ratio(net, a, b) < longest:
             continue
-        c, d = net.start[previous_half(h)], net.start[previous_half(net.twin[h])]
-        m = split_edge(net, h)
+        c, d = net.start[halfedge.previous_half(h)], net.start[halfedge.previous_half(net.twin[h])]
+        m = halfedge.split_edge(net, h)
         net.normal[m] = net.normal[a]
         _place(net, reference, face, share, m, face[a])
         if _meets(net, m, a) or _meets(net, m, b) or _meets(net, m, c) or _meets(net, m, d):
             # In a valley, all near points move to the one vertex at its bottom: undo the split.
-            collapse_edge(net, net.twin[3 * (h // 3)])
+            halfedge.collapse_edge(net, net.twin[3 * (h // 3)])
         else:
             done += 1
     return done
@@ -187,7 +167,7 @@ def _split(
 @kernel
 def _meets(net: Net, a: int, b: int) -> bool:
     """Whether two vertices are so close that a triangle between them has no area."""
-    return bool(net.kind[b] != APEX and edge_ratio(net, a, b) < 0.01)
+    return bool(net.kind[b] != APEX and halfedge.edge_ratio(net, a, b) < 0.01)
 
 
 @kernel
@@ -198,15 +178,15 @@ def _relax(net: Net, reference: Reference, face: Ints, share: Floats, passes: in
         for v in range(net.used[0]):
             if net.edge[v] < 0 or net.kind[v] != INSIDE:
                 continue
-            before = worst_quality(net, v)
+            before = halfedge.worst_quality(net, v)
             old[:], normal[:], weight[:] = net.point[v], net.normal[v], share[v]
             size, where = net.size[v], face[v]
-            mx, my, mz = step_to_middle(net, v)
+            mx, my, mz = halfedge.step_to_middle(net, v)
             net.point[v, 0] += mx
             net.point[v, 1] += my
             net.point[v, 2] += mz
             _place(net, reference, face, share, v, where)
-            if worst_quality(net, v) < min(before, 0.25):
+            if halfedge.worst_quality(net, v) < min(before, 0.25):
                 net.point[v], net.normal[v], share[v] = old, normal, weight
                 net.size[v], face[v] = size, where
 
@@ -217,13 +197,7 @@ def even_size(mesh: Mesh, vertices: int) -> float:
 
 
 def unevenness(points: Floats, rng: np.random.Generator, strength: float) -> Floats:
-    """Return a factor per point, a random wave in space that spans about 1 : 10 for strength 1.
-
-    Examples
-    --------
-    >>> bool((unevenness(np.eye(3), np.random.default_rng(0), 0.0) == 1).all())
-    True
-    """
+    """Return a factor per point, a random wave in space that spans about 1 : 10 for strength 1."""
     centred = points - points.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=1).mean())
     waves, phases = 1.5 * rng.standard_normal((4, 3)), rng.uniform(0, 2 * np.pi, 4)
@@ -233,7 +207,7 @@ def unevenness(points: Floats, rng: np.random.Generator, strength: float) -> Flo
 def remesh(
     mesh: Mesh, vertices: int, rng: np.random.Generator, *, density: Floats | None = None, rounds: int = 3
 ) -> tuple[Mesh, csr_array]:
-    """Return the surface with another triangulation.
+    """Return the surface with another triangulation, and the shares (V_new, V) of old vertices in new ones.
 
     Edges are collapsed, split and flipped and vertices moved along the surface, in an order drawn by ``rng``.
     Holes, rims and connected components stay. Parts that branch, or face the wrong way, are left out.
@@ -246,12 +220,6 @@ def remesh(
         Wanted edge length at each vertex relative to others; equal by default.
     rounds : int
         How often triangles are improved.
-
-    Returns
-    -------
-    Mesh
-    (V_new, V) sparse float64
-        Barycentric coordinates of each new vertex on the old mesh: up to three in a row.
 
     Examples
     --------
@@ -268,7 +236,7 @@ def remesh(
     reference = make_reference(old, size)
 
     room = max(0, 2 * vertices - len(kept)) + vertices // 2
-    net = make_net(old.vertices, old.vertex_normals, old.faces, room)
+    net = halfedge.make_net(old.vertices, old.vertex_normals, old.faces, room)
     net.size[: len(kept)] = size
     face = np.zeros(len(net.point), np.int64)
     face[: len(kept)] = reference.ring[reference.first[:-1]]
@@ -280,32 +248,34 @@ def remesh(
         return int(((net.edge[: net.used[0]] >= 0) & (net.kind[: net.used[0]] != APEX)).sum())
 
     def by_length(chance: float = 0.0) -> Ints:
-        half, ratio = edge_ratios(net)
+        half, ratio = halfedge.edge_ratios(net)
         return np.asarray(half[np.argsort(ratio * np.exp(chance * rng.standard_normal(len(ratio))))])
 
     if count() > 1.2 * vertices:
         for shortest in (0.35, 0.55, 0.75):
-            while collapse_edges(net, by_length(0.2), shortest, 1.4, 0.2, -1) > 0.05 * count():
+            while halfedge.collapse_edges(net, by_length(0.2), shortest, 1.4, 0.2, -1) > 0.05 * count():
                 pass
-            flip_edges(net, 2, -np.inf, 1.0)
+            halfedge.flip_edges(net, 2, -np.inf, 1.0)
     for _ in range(rounds):
         _split(*on, by_length(0.2)[::-1], 1.4, -1)
-        collapse_edges(net, by_length(0.2), 0.7, 1.4, 0.2, -1)
-        flip_edges(net, 2, -np.inf, 1.0)
+        halfedge.collapse_edges(net, by_length(0.2), 0.7, 1.4, 0.2, -1)
+        halfedge.flip_edges(net, 2, -np.inf, 1.0)
         _relax(*on, 2)
     for attempt in range(10):
         surplus = count() - vertices
         if surplus > 0:  # less strict with every round
-            collapse_edges(net, by_length(), 3.0, 2.0 + 0.5 * attempt, 0.35 - 0.035 * attempt, surplus)
+            halfedge.collapse_edges(
+                net, by_length(), 3.0, 2.0 + 0.5 * attempt, 0.35 - 0.035 * attempt, surplus
+            )
         elif surplus < 0:
             _split(*on, by_length()[::-1], 0.0, -surplus)
-        flip_edges(net, 2, -np.inf, 1.0)
+        halfedge.flip_edges(net, 2, -np.inf, 1.0)
         _relax(*on, 1)
-        if collapse_slivers(net, 0.0 if attempt else 0.2) == 0 and count() == vertices:
+        if halfedge.collapse_slivers(net, 0.0 if attempt else 0.2) == 0 and count() == vertices:
             break
 
-    points, triangles = net_arrays(net)
-    used = net_vertices(net)
+    points, triangles = halfedge.net_arrays(net)
+    used = halfedge.net_vertices(net)
     rows = np.repeat(np.arange(len(used)), 3)
     columns = kept[old.faces[face[used]]].ravel()
     origin = csr_array((share[used].ravel(), (rows, columns)), (len(used), len(mesh.vertices)))

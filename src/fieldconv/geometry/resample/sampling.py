@@ -2,8 +2,7 @@
 
 All use the front of `distances`, which stops at the limit of each vertex. With the distance to the nearest
 sample as limit, a new farthest-point sample visits only the region it wins; with the distance to the k-th
-nearest, the same front finds the k nearest samples of every vertex. Distances are within about half a percent
-of the exact ones, which is enough for choosing neighbours.
+nearest, the same front finds the k nearest samples of every vertex.
 """
 
 from __future__ import annotations
@@ -170,9 +169,9 @@ def interpolation(mesh: Mesh, samples: ArrayLike, k: int = 4) -> Interpolation:
 
 
 class NearbySamples(NamedTuple):
-    """The k nearest samples of every vertex, and where they lie in its tangent plane."""
+    """The k nearest samples of every vertex, and where they lie; else as `Interpolation`."""
 
-    index: Ints  # type: ignore[assignment]  # (V, k) this and the transport are as of `Interpolation`
+    index: Ints  # type: ignore[assignment]  # (V, k)
     transport: Floats
     position: Complexes  # (V, k) log_v(sample), in the frame of the vertex
     distance: Floats
@@ -183,10 +182,9 @@ class NearbySamples(NamedTuple):
         return Interpolation(self.index, _weights(self.position, self.distance, self.usable), self.transport)
 
     def weights_near(self, vertex: Ints, offset: Complexes) -> Floats:
-        """Return the weights, (n, k), at points near vertices (n,).
+        """Return weights (n, k) at points near vertices (n,), at ``offset`` (n,) in their frames.
 
-        ``offset`` (n,) is where each point lies in the frame of its vertex. Samples are seen from the point
-        as if the surface were flat in between.
+        Samples are seen from the point as if the surface were flat in between.
         """
         weight = np.empty((len(vertex), self.index.shape[1]))
         for rows in (slice(*block) for block in blocks(len(vertex), CHUNK)):

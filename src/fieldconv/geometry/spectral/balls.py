@@ -35,8 +35,6 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     - the mean normal · n, which is small where other sheets lie opposite
     - n · (t × t′), t′ of the next larger ball: positive on one hand and negative on the other
 
-    Each number is divided by its typical variation (`UNITS`).
-
     Parameters
     ----------
     mesh : Mesh
@@ -49,7 +47,7 @@ def ball_integrals(mesh: Mesh, vertices: ArrayLike, radii: ArrayLike = RADII) ->
     Returns
     -------
     (n, 7k − 1) float64
-        The seven numbers of each ball, smallest ball first; the largest ball lacks the seventh.
+        The seven numbers of each ball, in `UNITS`, smallest ball first; the largest ball lacks the seventh.
 
     Examples
     --------

@@ -12,17 +12,11 @@ from fieldconv.geometry.resample.sampling import farthest_point_samples, nearest
 
 
 def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floats:
-    """Return coordinates whose straight distances are nearly the geodesic ones: landmark scaling.
+    """Return coordinates (V, dims) whose straight distances are nearly the geodesic ones: landmark scaling.
 
     Classical multidimensional scaling of the distances between landmarks, which are farthest-point samples;
     every other vertex is placed by its distances from them (de Silva and Tenenbaum, 2004). The mesh must have
-    a single component.
-
-    Returns
-    -------
-    (V, dims) float64
-        Coordinates in the mesh's own unit, the widest direction first; columns are zero where the distances
-        span fewer dimensions.
+    a single component. The widest direction comes first; columns are zero where the distances span fewer.
 
     Examples
     --------
@@ -54,10 +48,9 @@ def geodesic_embedding(mesh: Mesh, dims: int = 16, landmarks: int = 400) -> Floa
 def nearest_in_triangles(
     points: ArrayLike, place: ArrayLike, faces: ArrayLike, *, vertex: Ints | None = None
 ) -> tuple[Ints, Floats, Floats]:
-    """Return the place nearest to each point (n, d) in the triangles around the nearest vertex.
+    """Return the triangle (n,) around the nearest vertex that is nearest to each point (n, d), or −1.
 
-    ``place`` (V, d) are the vertices; ``vertex`` (n,) are the nearest ones, if they are known. Returns the
-    triangle (n,), −1 where there is none, barycentric coordinates (n, 3) and the distance (n,).
+    Also the barycentric coordinates (n, 3) and the distance (n,). ``place`` (V, d) are the vertices.
     """
     points, place, faces = np.asarray(points, float), np.asarray(place, float), np.asarray(faces)
     vertex = scipy.spatial.cKDTree(place).query(points)[1] if vertex is None else vertex

@@ -78,10 +78,8 @@ def lowest_eigenpairs(
 
 
 def is_complete(matrix: csc_matrix, values: Floats) -> bool:
-    """Return whether these ascending values are all the lowest eigenvalues.
-
-    By Sylvester's law, as many are below a number as there are negative pivots once it is subtracted.
-    """
+    """Return whether these ascending values are all the lowest eigenvalues."""
+    # By Sylvester's law, as many are below a number as there are negative pivots once it is subtracted.
     gaps = np.flatnonzero(np.diff(values) > 1e-6 * values[1:])
     if not len(gaps):
         return False
@@ -99,7 +97,7 @@ def _lanczos_steps(start, row, entry, pivot, vectors, diagonal, off_diagonal, ov
     """Vectors ``first`` + 1 to ``last``, and the tridiagonal matrix that the inverse is between them.
 
     Returns False if a new vector is only rounding, because the others already span an eigenspace.
-    ``leaning[0]`` estimates inner products of the newest vector with the others, ``leaning[1]`` those of
+    ``overlap[0]`` estimates inner products of the newest vector with the others, ``overlap[1]`` those of
     the one before it.
     """
     now, past = overlap[0], overlap[1]

@@ -12,7 +12,7 @@ from fieldconv._arrays import Ints
 from fieldconv._compiled import blocks
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import neighbour_means
-from fieldconv.geometry.resample.coarsen import Resampled, coarsen
+from fieldconv.geometry.resample.resolution import Resampled, coarsen
 from fieldconv.geometry.resample.sampling import farthest_points
 from fieldconv.geometry.spectral.embedding import nearest_in_triangles
 from fieldconv.geometry.spectral.signatures import Eigenbasis, eigenbasis
@@ -56,18 +56,12 @@ def refine_map(
 
     Parameters
     ----------
-    a, b : Mesh
     target : (V_A,) int
-        Vertex of B at each vertex of A; −1 where there is none.
+        Vertex of B at each vertex of A; −1 where there is none, but not everywhere.
     nearness : float
         Weight of the given place; 0 leaves it out.
     max_vertices : int
         A mesh with more vertices is refined on a coarser copy.
-
-    Raises
-    ------
-    ValueError
-        If no vertex of A has a target.
     """
     one, two = _prepare(a, b, max_vertices)
     return _refine(one, two, target, nearness)

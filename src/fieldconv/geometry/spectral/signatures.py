@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import robust_laplacian
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csc_matrix, csr_array, csr_matrix, diags
 from scipy.sparse.csgraph import connected_components
@@ -19,6 +19,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from fieldconv._arrays import Floats, Ints
 from fieldconv._process import one_blas_thread
+from fieldconv.geometry.geodesic.geodesic_discs import tangent_frames
 from fieldconv.geometry.mesh.mesh import Mesh, MeshError
 from fieldconv.geometry.resample.pointcloud import triangulate
 from fieldconv.geometry.spectral.lanczos import factorise, is_complete, lowest_eigenpairs
@@ -30,10 +31,7 @@ MAX_ZERO = 1e-6  # eigenvalues of a shape of unit area below this count as zero
 
 
 class Eigenbasis(NamedTuple):
-    """Lowest eigenpairs of the Laplacian: −Δφ = λφ.
-
-    φ is orthonormal in the areas: φᵀ diag(areas) φ = 1.
-    """
+    """Lowest eigenpairs of the Laplacian, −Δφ = λφ, orthonormal in the areas: φᵀ diag(areas) φ = 1."""
 
     values: Floats  # (k,) λ, ascending from 0 (once per component)
     functions: Floats  # (V, k) φ; zero at unreferenced vertices
@@ -43,8 +41,8 @@ class Eigenbasis(NamedTuple):
     def lowest(self, k: int, *, whole: bool = False) -> Eigenbasis:
         """Return the first ``k``, and one more for each further component.
 
-        ``whole`` leaves out the last of them if they share an eigenvalue with the next one, as on symmetric
-        shapes: rounding decides which of their functions come first.
+        ``whole`` leaves out the last of them if they share an eigenvalue with the next one: rounding decides
+        which of their functions come first.
 
         Examples
         --------
@@ -69,8 +67,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = SIGNATURE_FUNCTIONS) -> Eigenba
 
     Parameters
     ----------
-    shape : Mesh or (V, 3) array
-        Any mesh, or the points of a cloud.
+    shape : Mesh or (V, 3) points
     k : int
         Number of eigenpairs; fewer if there are fewer vertices. Each component has an eigenvalue zero, and
         all but one of these zeros are returned in addition.
@@ -108,7 +105,7 @@ def eigenbasis(shape: Mesh | ArrayLike, k: int = SIGNATURE_FUNCTIONS) -> Eigenba
 def heat_kernel_signature(
     shape: Shape, dims: int = 16, *, k: int = SIGNATURE_FUNCTIONS, times: ArrayLike | None = None
 ) -> Floats:
-    """Return the heat that stays at each point, at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
+    """Return the heat that stays at each point (V, dims), at unit area: Σ e^{−λt} φ(x)² / Σ e^{−λt}.
 
     Divided by the heat trace as in Sun et al. (2009), every column has mean 1 over each component. Isometries
     and uniform scaling change nothing.
@@ -122,10 +119,6 @@ def heat_kernel_signature(
         Number of eigenfunctions.
     times : (dims,) float, optional
         Other times, at unit area.
-
-    Returns
-    -------
-    (V, dims) float64
 
     Examples
     --------
@@ -201,10 +194,7 @@ def _at_unit_area(shape: Shape, k: int) -> Eigenbasis:
 
 
 def _mixture(exponents: Floats, basis: Eigenbasis) -> Floats:
-    """Squared eigenfunctions, mixed with weights e^exponent, of mean 1 over each component.
-
-    1 on a tiny component whose eigenvalues are beyond those of the basis; 0 at unreferenced vertices.
-    """
+    """Squared eigenfunctions, mixed with weights e^exponent, of mean 1 over each component it resolves."""
     highest = exponents.max(0)
     weights = np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0))
     raw = basis.functions**2 @ (weights / np.maximum(weights.sum(0), 1e-300))
@@ -226,11 +216,45 @@ def laplacian(mesh: Mesh) -> tuple[Ints, csc_matrix, Floats]:
     return used, csc_matrix(stiffness), np.maximum(areas, 1e-12 * areas.mean())
 
 
-def _of_components(stiffness: csc_matrix, mass: Floats, label: Ints, k: int) -> tuple[Floats, Floats]:
-    """Lowest k solutions of stiffness φ = λ mass φ, for unit total mass, each on one component.
+def vertex_gradients(mesh: Mesh, values: ArrayLike) -> NDArray[np.complex128]:
+    """Return the gradient of functions given at the vertices, in each vertex's tangent frame.
 
-    Components are solved one by one: equal eigenvalues of several components would be hard to tell apart.
+    A function, a column of ``values`` (V,) or (V, k), is linear on each triangle. Its gradient at a vertex,
+    complex and of the same shape, is the mean over the triangles around it, weighted by their areas, and
+    projected to the tangent plane; zero at vertices without triangles.
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> np.abs(vertex_gradients(square, 3 * square.vertices[:, 0])).round(9).tolist()
+    [3.0, 3.0, 3.0, 3.0]
     """
+    functions = np.asarray(values, np.float64)
+    corners = mesh.vertices[mesh.faces]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    doubled = np.linalg.norm(normal, axis=1)
+    usable = doubled > 0
+    unit = normal / np.where(usable, doubled, 1)[:, None]
+    # ∇f · area = ½ Σ fᵢ n × (the side opposite corner i); summed over the triangles around each vertex.
+    sides = np.roll(corners, 1, axis=1) - np.roll(corners, -1, axis=1)
+    weighted = 0.5 * np.cross(unit[:, None], sides) * usable[:, None, None]
+    frames, normals = tangent_frames(mesh)
+    across = np.cross(normals, frames)
+    count = len(mesh.vertices)
+    around = np.repeat(mesh.faces, 3, axis=1).ravel()  # the vertex that receives
+    corner = np.tile(mesh.faces, 3).ravel()  # the vertex whose value is read
+    flow = np.tile(weighted, (1, 3, 1)).reshape(-1, 3)
+    along = (flow * frames[around]).sum(1) + 1j * (flow * across[around]).sum(1)
+    total = np.bincount(mesh.faces.ravel(), np.repeat(doubled / 2, 3), minlength=count)
+    operator = csr_array((along, (around, corner)), (count, count))
+    summed = operator @ functions
+    share = 1 / np.where(total > 0, total, 1.0)
+    return np.asarray(summed * (share[:, None] if functions.ndim > 1 else share))
+
+
+def _of_components(stiffness: csc_matrix, mass: Floats, label: Ints, k: int) -> tuple[Floats, Floats]:
+    """Lowest k solutions of stiffness φ = λ mass φ, for unit total mass, each on one component."""
+    # Components are solved one by one: equal eigenvalues of several would be hard to tell apart.
     order = np.argsort(label, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
     if len(members) == 1:

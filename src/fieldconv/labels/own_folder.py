@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fieldconv._arrays import Ints
+from fieldconv._arrays import Array, Ints
 from fieldconv._io import read_text
 from fieldconv.geometry.mesh.files import MESH_SUFFIXES
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -217,15 +217,17 @@ def template_files(root: Path) -> list[Path]:
     return [path for path in mesh_files(root) if path.stem == TEMPLATE]
 
 
-def read_map(path: Path, map_path: Path, num_targets: int | None, base: int) -> Sample:
-    """Return a mesh with the template vertex of each of its vertices."""
+def read_with_targets(path: Path, target_path: Path | None, read: Callable[[Path], Array]) -> Sample:
+    """Return a mesh with what ``read`` reads from a file of targets, an entry per vertex, or None."""
     mesh = load_mesh(path)
-    ids = read_vertex_map(map_path, num_targets=num_targets, base=base)
-    check_length(map_path, ids, mesh)
-    return Sample(mesh, ids)
+    if target_path is None:
+        return Sample(mesh, None)
+    values = read(target_path)
+    _check_length(target_path, values, mesh)
+    return Sample(mesh, values)
 
 
-def check_length(path: Path, values: Ints, mesh: Mesh) -> None:
+def _check_length(path: Path, values: Array, mesh: Mesh) -> None:
     """Raise DatasetError if a file has not one entry per vertex."""
     if len(values) != len(mesh.vertices):
         expected = f"expected {len(mesh.vertices)}, one per vertex of {mesh.name}"
@@ -236,15 +238,9 @@ def read_values(folder: OwnFolder, task: str) -> Collection:
     """Return a collection of meshes with files of a number, or a row of numbers, for each vertex."""
     entries = folder.entries(task)
     folder.note_shared_names(entries)
-    items = folder.items_with_targets(entries, _read_numbers, "values", files=".txt .npy .csv")
+    read = partial(read_with_targets, read=read_numbers)
+    items = folder.items_with_targets(entries, read, "values", files=".txt .npy .csv")
     return folder.collect(task, entries, items)
-
-
-def _read_numbers(path: Path, value_path: Path) -> Sample:
-    mesh = load_mesh(path)
-    values = read_numbers(value_path)
-    check_length(value_path, np.asarray(values), mesh)
-    return Sample(mesh, values)
 
 
 def read_pairs(path: Path, problems: list[str], *, name: str | None = None) -> list[tuple[int, list[str]]]:
@@ -338,7 +334,8 @@ def _read_pairs_of(
     known = by_name(entries)
     templates = template_files(base) or template_files(folder.root)
     template = folder.attempt(partial(load_mesh, templates[0])) if templates else None
-    targets = None if template is None else len(template.vertices)
+    count = None if template is None else len(template.vertices)
+    read_map = partial(read_vertex_map, num_targets=count, base=folder.index_base)
     maps: dict[str, Path | None] = {}
     pairs: list[tuple[str, str, Truth]] = []
     for where, fields in lines:
@@ -361,20 +358,16 @@ def _read_pairs_of(
             folder.problems.append(f"{where}: no ground truth; expected {expected}")
             continue
         for entry in (scene, model):
-            read = partial(_read_mesh, entry.path, maps[entry.name], targets, folder.index_base)
+            read = partial(read_with_targets, entry.path, maps[entry.name], read_map)
             items.setdefault(entry.name, Item(entry.name, read))
         truth = partial(_truth_file, path, folder.index_base) if path else partial(_truth_common, template)
         pairs.append((scene.name, model.name, truth))
     return pairs
 
 
-def _read_mesh(path: Path, map_path: Path | None, num_targets: int | None, base: int) -> Sample:
-    return Sample(load_mesh(path), None) if map_path is None else read_map(path, map_path, num_targets, base)
-
-
 def _truth_file(path: Path, base: int, scene: Sample, model: Sample) -> Ints:
     ids = read_vertex_map(path, num_targets=len(model.mesh.vertices), base=base)
-    check_length(path, ids, scene.mesh)
+    _check_length(path, ids, scene.mesh)
     return ids
 
 

@@ -10,13 +10,12 @@ from typing import Literal, get_args
 import numpy as np
 
 Split = Literal["train", "test", "all"]
-SPLITS: tuple[str, ...] = get_args(Split)
 
 
 def check_split(split: str) -> None:
     """Raise if ``split`` is none of train, test and all."""
-    if split not in SPLITS:
-        raise ValueError(f"split is {split!r}; choose one of {', '.join(SPLITS)}")
+    if split not in get_args(Split):
+        raise ValueError(f"split is {split!r}; choose one of {', '.join(get_args(Split))}")
 
 
 def choose(count: int, pick: int, *, seed: int, group: str = "") -> list[int]:

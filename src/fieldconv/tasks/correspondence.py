@@ -16,7 +16,8 @@ from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.geometry.mesh.topology import edge_graph
 from fieldconv.labels.collection import Collection, load_mesh
-from fieldconv.labels.own_folder import OwnFolder, read_map, template_files
+from fieldconv.labels.label_files import read_vertex_map
+from fieldconv.labels.own_folder import OwnFolder, read_with_targets, template_files
 from fieldconv.networks.protocol import Network
 from fieldconv.surface.cache import SurfaceCache, default_folder, mesh_digest
 from fieldconv.surface.views import at_vertices, on_device
@@ -82,7 +83,8 @@ class Correspondence(LabelTask):
         if len(templates) != 1:
             folder.problems.append(f"{len(templates)} template meshes; expected one, template.obj")
         count = len(template.vertices) if template is not None else None
-        read = partial(read_map, num_targets=count, base=folder.index_base)
+        read_map = partial(read_vertex_map, num_targets=count, base=folder.index_base)
+        read = partial(read_with_targets, read=read_map)
         items = folder.items_with_targets(entries, read, "vertex map", files=".txt .npy .csv")
         return folder.collect(
             self.name,

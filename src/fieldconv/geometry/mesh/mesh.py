@@ -238,7 +238,9 @@ class Mesh:
         """
         mended = mend(self.vertices, self.faces)
         if not len(mended.faces):
-            raise MeshError(f"{self._label}: every face is degenerate or has NaN corners; export it again")
+            raise MeshError(
+                f"{self.name or 'mesh'}: every face is degenerate or has NaN corners; export it again"
+            )
         rows = mended.vertex_map
         mesh = Mesh(
             self.vertices[rows],
@@ -261,7 +263,7 @@ class Mesh:
         """
         if self.problem is None:
             return self
-        raise MeshError(f"{self._label}: {self.problem}")
+        raise MeshError(f"{self.name or 'mesh'}: {self.problem}")
 
     @cached_property
     def problem(self) -> str | None:
@@ -285,10 +287,6 @@ class Mesh:
         if all(block.all() for block in degenerate_blocks(self.vertices, self.faces)):
             return "every face is degenerate (no area); check the positions"
         return None
-
-    @property
-    def _label(self) -> str:
-        return self.name or "mesh"
 
     @cached_property
     def _doubled_normals(self) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
@@ -46,23 +48,20 @@ class FaceEdges:
         self.unique = np.stack([unique // n_vertices, unique % n_vertices], axis=1).reshape(-1, 2)
         forward_count = np.bincount(self.edge_of, self.forward, minlength=len(unique))
         self.disagree = (self.faces_of == 2) & (forward_count != 1)
-        self._fan: Ints | None = None
 
+    @cached_property
     def fans(self) -> Ints:
         """(3F,) number of the fan of each corner: faces around a vertex that are joined by edges."""
-        if self._fan is None:
-            here = np.arange(len(self.edge_of), dtype=self.order.dtype)
-            after = next_corners(here)
-            # The corner of each half-edge at the edge's smaller and at its larger vertex.
-            low, high = np.where(self.forward, here, after), np.where(self.forward, after, here)
-            left, right = self.left, self.right
-            _, self._fan = components_of(len(here), low[left], low[right], high[left], high[right])
-        return self._fan
+        here = np.arange(len(self.edge_of), dtype=self.order.dtype)
+        after = next_corners(here)
+        # The corner of each half-edge at the edge's smaller and at its larger vertex.
+        low, high = np.where(self.forward, here, after), np.where(self.forward, after, here)
+        left, right = self.left, self.right
+        return components_of(len(here), low[left], low[right], high[left], high[right])[1]
 
     def vertices_of_several_fans(self) -> Ints:
-        fans = self.fans()
-        vertex = np.empty(fans.max(initial=-1) + 1, np.int64)
-        vertex[fans] = self.faces.reshape(-1)
+        vertex = np.empty(self.fans.max(initial=-1) + 1, np.int64)
+        vertex[self.fans] = self.faces.reshape(-1)
         count = np.bincount(vertex, minlength=self.n_vertices)
         return np.flatnonzero(count > 1)
 
@@ -72,7 +71,7 @@ class FaceEdges:
         if not len(boundary):
             return 0
         corners = np.stack([boundary, next_corners(boundary)])
-        fans, ends = np.unique(self.fans()[corners], return_inverse=True)
+        fans, ends = np.unique(self.fans[corners], return_inverse=True)
         start, end = ends.reshape(2, -1)
         return components_of(len(fans), start, end)[0]
 

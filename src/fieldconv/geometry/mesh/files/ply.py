@@ -60,9 +60,9 @@ _Table = dict[str, Array | tuple[Ints, Array]]
 def read(data: bytes) -> Contents:
     style, elements, body = _header(data)
     tables: dict[str, _Table] = {}
+    at = 0
     if style == "ascii":
         words = Words(body, above=len(data[: len(data) - len(body)].splitlines()))
-        at = 0
         for element in elements:
             count = element.count if element.properties else 0
             if len(words.first) - at < count:
@@ -71,7 +71,6 @@ def read(data: bytes) -> Contents:
             at += count
     else:
         order = "<" if style == "binary_little_endian" else ">"
-        at = 0
         for element in elements:
             tables[element.name], at = _binary(element, body, at, order)
 
@@ -132,9 +131,7 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
                 raise MeshError(f"PLY header: cannot read {quoted(line)}; export the file again")
     if not style:
         raise MeshError("the PLY header has no format line; export the file again")
-    if len(elements) > MAX_PROPERTIES or any(
-        len(element.properties) > MAX_PROPERTIES for element in elements
-    ):
+    if max([len(elements), *(len(element.properties) for element in elements)]) > MAX_PROPERTIES:
         raise MeshError(f"the PLY header names more than {MAX_PROPERTIES} properties; export the file again")
     for element in elements:
         if len({prop.name for prop in element.properties}) < len(element.properties):

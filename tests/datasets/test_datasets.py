@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader, random_split
 
 from fieldconv.datasets import DatasetError, FolderDataset, Matches, SurfaceDataset, collate, open_dataset
 from fieldconv.datasets.copies import Origin, damaged_truth, read_damaged
-from fieldconv.datasets.fingerprint import fingerprint
 from fieldconv.datasets.matches import find_matches, near_samples
+from fieldconv.datasets.prepared import fingerprint
 from fieldconv.geometry import Mesh, nearest_samples
 from fieldconv.geometry.damage import damage
 from fieldconv.labels import Sample

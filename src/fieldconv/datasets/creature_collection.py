@@ -19,10 +19,10 @@ from fieldconv.datasets.creatures import (
     Difficulty,
     check_vertices,
     correspondence,
+    difficulty_named,
     make_creature,
     template,
 )
-from fieldconv.datasets.creatures.difficulty import difficulty_named
 from fieldconv.datasets.creatures.species import skeleton_of
 from fieldconv.datasets.surface_dataset import Own, SurfaceDataset
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -82,18 +82,9 @@ class Creatures(SurfaceDataset):
         seed: int = 0,
         **options: Any,
     ) -> None:
+        creatures = {"vertices": vertices, "species": species, "pose": pose, "difficulty": difficulty}
         super().__init__(
-            creature_collection(
-                task,
-                split=split,
-                meshes=meshes,
-                vertices=vertices,
-                species=species,
-                pose=pose,
-                difficulty=difficulty,
-                seed=seed,
-            ),
-            **options,
+            creature_collection(task, split=split, meshes=meshes, seed=seed, **creatures), **options
         )
 
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
@@ -102,36 +93,33 @@ class Creatures(SurfaceDataset):
 
 
 def creature_collection(
-    task: str = "segmentation",
+    task: str = "segmentation", *, split: str = "train", meshes: int | None = None, **creatures: Any
+) -> Collection:
+    """Return creatures of the chosen species in turn; parameters as for `Creatures`."""
+    check_split(split)
+    if split != "all":
+        return _one_split(task, split, meshes, **creatures)
+    train = _one_split(task, "train", meshes, **creatures)
+    test = _one_split(task, "test", None if meshes is None else test_share(meshes, task), **creatures)
+    first = len(train.items)
+    later = (replace(pair, scene=first + pair.scene, model=first + pair.model) for pair in test.pairs)
+    return replace(
+        train, name="creatures (all)", items=train.items + test.items, pairs=(*train.pairs, *later)
+    )
+
+
+def _one_split(
+    task: str,
+    split: str,
+    meshes: int | None,
     *,
-    split: str = "train",
-    meshes: int | None = None,
     vertices: int = 1000,
     species: str | Sequence[str] | None = None,
     pose: float = 1.0,
     difficulty: str | Difficulty = "clean",
     seed: int = 0,
 ) -> Collection:
-    """Return creatures of the chosen species in turn; parameters as for `Creatures`."""
     kind = task_named(task)
-    check_split(split)
-    if split == "all":
-        part = partial(
-            creature_collection,
-            task,
-            vertices=vertices,
-            species=species,
-            pose=pose,
-            difficulty=difficulty,
-            seed=seed,
-        )
-        train = part(split="train", meshes=meshes)
-        test = part(split="test", meshes=None if meshes is None else test_share(meshes, task))
-        first = len(train.items)
-        later = (replace(pair, scene=first + pair.scene, model=first + pair.model) for pair in test.pairs)
-        return replace(
-            train, name="creatures (all)", items=train.items + test.items, pairs=(*train.pairs, *later)
-        )
     check_vertices(vertices)
     chosen = _species(species, kind)
     count = meshes if meshes is not None else PER_SPECIES[split] * len(chosen)

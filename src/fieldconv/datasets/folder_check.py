@@ -27,35 +27,17 @@ class GroupSummary:
 
 @dataclass(frozen=True)
 class FolderReport:
-    """The content of a folder and its problems, as `check_folder` returns them.
-
-    Attributes
-    ----------
-    layout, task : str
-    groups : tuple of GroupSummary
-    labels : dict of str to int
-        Vertices of each label, where vertices have labels; those without under "(unknown)".
-    pairs : int
-    known : float or None
-        Share of vertices with ground truth; None if vertices have none.
-    problems : tuple of str
-        One sentence each.
-    hint : str
-        What to do about them.
-    advice : tuple of str
-        Why numbers from this folder should not be trusted, one sentence each: too few meshes to train or to
-        test on, classes without examples. Own folders only.
-    """
+    """The content of a folder and its problems, one sentence each, as `check_folder` returns them."""
 
     layout: str
     task: str
     groups: tuple[GroupSummary, ...]
-    labels: dict[str, int]
+    labels: dict[str, int]  # vertices of each label; those without one are "(unknown)"
     pairs: int
-    known: float | None
+    known: float | None  # share of vertices with ground truth; None if it is not about vertices
     problems: tuple[str, ...]
-    hint: str = ""
-    advice: tuple[str, ...] = ()
+    hint: str = ""  # what to do about the problems
+    advice: tuple[str, ...] = ()  # why numbers from an own folder should not be trusted
 
 
 def check_folder(root: str | Path, *, task: str | None = None, watch: Watch | None = None) -> FolderReport:

@@ -32,19 +32,18 @@ def read_folder(
     Parts of one `OwnFolder` are read from one list of its files.
     """
     folder = (root if isinstance(root, OwnFolder) else OwnFolder(Path(root))).part(split, **options)
-    if task is not None:
-        task_named(task)  # raises if there is none
+    kind = task_named(task or guess_task(folder.root))
     if not folder.root.is_dir():
-        return Collection(
-            f"folder {folder.root}", task or guess_task(folder.root), problems=("no such folder",)
-        )
-    collection = task_named(task or guess_task(folder.root)).read_folder(folder)
+        return Collection(f"folder {folder.root}", kind.name, problems=("no such folder",))
+    collection = kind.read_folder(folder)
     problems = tuple(dict.fromkeys(folder.problems))
     return replace(collection, problems=problems, hint=HINT if problems else "")
 
 
 class FolderDataset(SurfaceDataset):
     """Anyone's own meshes in a folder, laid out as the task says (`Task.layout`; docs/data.md).
+
+    A `DatasetError` lists everything that is wrong with the folder.
 
     Parameters
     ----------
@@ -60,11 +59,6 @@ class FolderDataset(SurfaceDataset):
         What the ids in vertex maps count from.
     **options
         As for `SurfaceDataset`.
-
-    Raises
-    ------
-    DatasetError
-        Lists everything that is wrong with the folder.
     """
 
     def __init__(
@@ -84,23 +78,12 @@ class FolderDataset(SurfaceDataset):
 
 @dataclass(frozen=True)
 class DataFolder:
-    """A folder of meshes, and what it is; `recognise` finds out.
-
-    Attributes
-    ----------
-    root : path
-    packed : bool
-        Whether `fieldconv pack` wrote it.
-    benchmark : type or None
-        The benchmark whose layout it has; None if it is packed or your own.
-    own : OwnFolder
-        The folder as one of your own; its files are listed once, however many parts are opened.
-    """
+    """A folder of meshes, and what it is; `recognise` finds out."""
 
     root: str | Path
-    packed: bool
-    benchmark: type[Benchmark] | None
-    own: OwnFolder
+    packed: bool  # whether `fieldconv pack` wrote it
+    benchmark: type[Benchmark] | None  # whose layout it has; None if it is packed or your own
+    own: OwnFolder  # as one of your own; its files are listed once, however many parts are opened
 
     @classmethod
     def recognise(cls, root: str | Path) -> DataFolder:

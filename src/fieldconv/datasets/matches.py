@@ -93,8 +93,8 @@ def near_samples(surface: Surface, mesh: Mesh, ball: float = BALL) -> csr_array:
     samples = surface.sample.numpy()
     discs = geodesic_discs(mesh.normalised(), ball, samples)
     sample = np.repeat(np.arange(len(samples)), np.diff(discs.offsets))
-    inside = np.ones(len(sample), bool)
-    return csr_array((inside, (discs.targets, sample)), (surface.num_vertices, len(samples)))
+    shape = surface.num_vertices, len(samples)
+    return csr_array((np.ones(len(sample), bool), (discs.targets, sample)), shape)
 
 
 def find_matches(
@@ -106,21 +106,15 @@ def find_matches(
     """
     image = truth[scene.sample.numpy()]
     known = np.flatnonzero(image >= 0)
-    nearest = model.vertex_sample[:, 0].numpy()[image[known]]
-    samples = model.sample.numpy()
+    nearest = model.vertex_sample[:, 0].numpy()
     chosen, right = near[image[known]].nonzero()
+    vertex, around = near_scene.nonzero()
+    counted = (image >= 0)[around] & (truth[vertex] >= 0)
+    scene_ball = np.unique(np.stack([around[counted], nearest[truth[vertex[counted]]]]), axis=1)
     return Matches(
-        match=torch.from_numpy(np.stack([known, nearest])),
+        match=torch.from_numpy(np.stack([known, nearest[image[known]]])),
         ball=torch.from_numpy(np.stack([known[chosen], right])),
-        scene_ball=torch.from_numpy(_about_scene(scene, model, near_scene, truth)),
+        scene_ball=torch.from_numpy(np.ascontiguousarray(scene_ball, np.int64)),
         truth=torch.from_numpy(image),
-        samples=torch.tensor([[len(scene.sample), len(samples)]]),
+        samples=torch.tensor([[len(scene.sample), len(model.sample)]]),
     )
-
-
-def _about_scene(scene: Surface, model: Surface, near_scene: csr_array, truth: Ints) -> Ints:
-    """Return (2, K) samples of the scene with a known match, and of the model nearest to its surroundings."""
-    vertex, sample = near_scene.nonzero()
-    known = (truth[scene.sample.numpy()] >= 0)[sample] & (truth[vertex] >= 0)
-    right = model.vertex_sample[:, 0].numpy()[truth[vertex[known]]]
-    return np.ascontiguousarray(np.unique(np.stack([sample[known], right]), axis=1), np.int64)

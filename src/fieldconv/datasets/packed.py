@@ -185,14 +185,9 @@ class PackedSurfaces:
     def __init__(self, packed: Packed, places: Mapping[str, Place], copied: str = "") -> None:
         self.packed, self.places, self.copied = packed, places, copied
 
-    @property
-    def settings(self) -> SurfaceSettings:
-        """Return the settings that all of them were prepared with."""
-        return self.packed.settings
-
     def find(self, name: str, settings: SurfaceSettings) -> Surface | None:
         """Return the surface of a shape; None if these settings would give another one."""
-        place, packed = self.places.get(name), self.settings
+        place, packed = self.places.get(name), self.packed.settings
         alike = replace(settings, samples=packed.samples, min_vertices=packed.min_vertices)
         if place is None or alike != packed:
             return None
@@ -367,29 +362,23 @@ def _surface_tensors(data: SurfaceDataset, number: int) -> dict[str, Tensor]:
     return {name: value for name, value in surface.items() if isinstance(value, Tensor)}
 
 
-class _Files:
+class _Files(ExitStack):
     """The files of a set, one after the other."""
 
     def __init__(self, folder: Path, part: str, size: int) -> None:
+        super().__init__()
         self.folder, self.part, self.size = folder, part, size
         self.names: list[str] = []
         self.bytes = 0
-        self._open = ExitStack()
         self._file: BinaryIO | None = None
-
-    def __enter__(self) -> _Files:
-        return self
-
-    def __exit__(self, *error: Any) -> bool | None:
-        return self._open.__exit__(*error)
 
     def add(self, name: str, tensors: dict[str, Tensor]) -> tuple[int, int, int]:
         """Write an entry; return the number of its file, where it begins there, and its size."""
         if self._file is None or self._file.tell() >= self.size:
-            self._open.close()  # moves the last file into place
+            self.close()  # moves the last file into place
             self.names.append(f"{self.part}-{len(self.names):04d}{SUFFIX}")
-            path = self._open.enter_context(atomic_path(self.folder / self.names[-1]))
-            self._file = self._open.enter_context(open(path, "wb"))  # noqa: SIM115
+            path = self.enter_context(atomic_path(self.folder / self.names[-1]))
+            self._file = self.enter_context(open(path, "wb"))  # noqa: SIM115
         content = write_entry(name, tensors)
         begin = self._file.tell()
         self._file.write(content)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +20,6 @@ from torch import Tensor
 
 from fieldconv._progress import track
 from fieldconv.datasets.copies import damage_version, damaged_truth, read_damaged, read_reshaped
-from fieldconv.datasets.fingerprint import fingerprint
 from fieldconv.datasets.matches import BALL, Matches, find_matches, near_samples
 from fieldconv.geometry.geodesic.geodesic_discs import SOLVER_VERSION
 from fieldconv.geometry.mesh.mesh import Mesh
@@ -45,15 +47,8 @@ _DIGEST, _VERTICES = "mesh_digest", "mesh_vertices"  # of the mesh, stored with 
 class PreparedShapes:
     """The shapes of a collection as surfaces with targets, and the matches of its pairs.
 
-    Parameters
-    ----------
-    collection, pre_transform, cache, progress, ball, memory
-        As for `SurfaceDataset`.
-    stored : PackedSurfaces, optional
-        Where to look for a surface first. If it has all of them with the settings asked for, none is read
-        before it is needed.
-    work : str
-        The text beside the progress bar.
+    Parameters are those of `SurfaceDataset`, and the text beside the progress bar. If ``stored`` has all
+    surfaces with the settings asked for, none is read before it is needed.
     """
 
     def __init__(
@@ -63,13 +58,11 @@ class PreparedShapes:
         pre_transform: PreTransform | None = None,
         cache: str | Path | bool = True,
         progress: bool = True,
-        ball: float = BALL,
         memory: int = MEMORY,
         stored: PackedSurfaces | None = None,
         work: str = "Preparing meshes",
     ) -> None:
         self.collection = collection
-        self.ball = ball
         self._task = task_named(collection.task)
         self.paired = self._task.paired
         self.pre_transform = pre_transform or ToSurface.of(self._task.surface_settings)
@@ -122,19 +115,17 @@ class PreparedShapes:
         if self._stored is not None and not self.paired:
             stored = self._stored.copies(kind, seed, strength)
         damaged = kind == "damaged"
-        numbered = enumerate(self.collection.items)
-        if damaged:
-            samples = self.settings.samples if self.settings is not None else None
-            task, version = self.collection.task, damage_version()
-            readers = [
-                partial(read_damaged, item.read, task, seed, number, strength, samples, version)
-                for number, item in numbered
-            ]
-        else:
-            readers = [partial(read_reshaped, item.read, seed, number, strength) for number, item in numbered]
+        samples = self.settings.samples if self.settings is not None else None
+
+        def reader(number: int, read: Callable[[], Sample]) -> Callable[[], Sample]:
+            if damaged:
+                task, version = self.collection.task, damage_version()
+                return partial(read_damaged, read, task, seed, number, strength, samples, version)
+            return partial(read_reshaped, read, seed, number, strength)
+
         return self._again(
             elements,
-            [replace(item, read=read) for item, read in zip(self.collection.items, readers, strict=True)],
+            [replace(item, read=reader(i, item.read)) for i, item in enumerate(self.collection.items)],
             self.pre_transform,
             damaged=damaged,
             # Training uses one copy of each mesh at a time, so that those on disk need no memory.
@@ -169,7 +160,6 @@ class PreparedShapes:
             pre_transform=pre_transform,
             cache=self._store.folder if self._store is not None else False,
             progress=self._progress,
-            ball=self.ball,
             **options,
         )
         return other, list(range(len(pairs))) if self.paired else [place[one] for one in elements]
@@ -177,7 +167,7 @@ class PreparedShapes:
     def _prepare_all(self, text: str) -> None:
         """Prepare every shape; keep in memory what fits."""
         collection = self.collection
-        all_stored = self._stored is not None and self._stored.settings == self.settings
+        all_stored = self._stored is not None and self._stored.packed.settings == self.settings
         if all_stored and collection.items and not collection.problems:
             return
         any_known, lock = False, Lock()
@@ -261,9 +251,7 @@ class PreparedShapes:
         return surface
 
     def _read(self, item: Item) -> Sample:
-        if item.name in self._samples:
-            return self._samples[item.name]
-        sample = item.read()
+        sample = self._samples.get(item.name) or item.read()
         if self.paired:
             self._samples[item.name] = sample
         return sample
@@ -275,16 +263,12 @@ class PreparedShapes:
 
         @lru_cache(maxsize=16)  # a shape is in many pairs
         def near(shape: int) -> csr_array:
-            return near_samples(self.surface(shape), self._read(items[shape]).mesh, self.ball)
+            return near_samples(self.surface(shape), self._read(items[shape]).mesh)
 
         def match(pair: Pair) -> Matches:
             two = items[pair.scene], items[pair.model]
             sources = [*(self._key(item) for item in two), fingerprint(pair.truth)]
-            key = (
-                ["matches", _MATCHES_VERSION, SOLVER_VERSION, self.ball, *sources]
-                if None not in sources
-                else None
-            )
+            key = None if None in sources else ["matches", _MATCHES_VERSION, SOLVER_VERSION, BALL, *sources]
             stored = self._store.load(key) if self._store is not None and key is not None else None
             if stored is not None:
                 return Matches(**stored)
@@ -314,3 +298,40 @@ def _any_known(surface: Surface) -> bool:
     """Whether a target is known at any vertex; negative integers mean unknown."""
     target = surface.vertex_y if "vertex_y" in surface else None
     return target is None or target.dtype != torch.int64 or bool((target >= 0).any())
+
+
+def fingerprint(reader: Callable[..., object]) -> list[object] | None:
+    """Return what a reader's result depends on: its function and arguments, and the size and time of files.
+
+    None for a reader that is no plain function or has unusual arguments.
+    """
+    function: object = reader
+    arguments: tuple[object, ...] = ()
+    if isinstance(reader, partial):
+        function, arguments = reader.func, (*reader.args, *sorted(reader.keywords.items()))
+    if not isinstance(function, FunctionType) or function.__closure__ or "<lambda>" in function.__qualname__:
+        return None
+    try:
+        return [function.__module__, function.__qualname__, [_describe(value) for value in arguments]]
+    except TypeError:
+        return None
+
+
+def _describe(value: object) -> object:
+    """Return a value that JSON can hold."""
+    if callable(value):
+        inner = fingerprint(value)
+        if inner is None:
+            raise TypeError(f"{value} has no fingerprint")
+        return inner
+    if isinstance(value, Path):
+        about = value.stat() if value.is_file() else None
+        return [str(value.resolve()), about and [about.st_size, about.st_mtime_ns]]
+    if isinstance(value, Mesh):
+        return hashlib.sha256(value.vertices.tobytes() + value.faces.tobytes()).hexdigest()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if is_dataclass(value):
+        return repr(value)
+    json.dumps(value)
+    return value

@@ -66,13 +66,7 @@ class DataSource:
     def open(
         self, task: str, settings: SurfaceSettings, part: Split, *, progress: bool = True
     ) -> SurfaceDataset:
-        """Return the training or test part, prepared with these settings.
-
-        Raises
-        ------
-        DatasetError
-            If the folder cannot be used.
-        """
+        """Return the training or test part with these settings; raise DatasetError if it cannot be read."""
         from fieldconv.surface.surface import ToSurface
 
         options: dict[str, Any] = {"pre_transform": ToSurface.of(settings), "progress": progress}

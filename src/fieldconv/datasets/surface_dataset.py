@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from fieldconv._arrays import Array, Bools
-from fieldconv.datasets.matches import BALL, SurfacePair
+from fieldconv.datasets.matches import SurfacePair
 from fieldconv.datasets.prepared import MEMORY, PreparedShapes, PreTransform
 from fieldconv.geometry.mesh.mesh import Mesh
 from fieldconv.labels.collection import Collection, Item, Pair
@@ -33,7 +33,7 @@ class SurfaceDataset(Dataset[Example]):
     """Surfaces with targets, or pairs of surfaces.
 
     Each mesh is read and prepared when the dataset is created: in parallel, with a progress bar, and only the
-    first time, for the result is stored on disk. One error reports all problems of the files.
+    first time, for the result is stored on disk. A `DatasetError` lists all problems of the files.
 
     An integer gives an element; a slice, list, mask or tensor of integers gives a smaller dataset. A surface
     has ``name`` and what its task attaches to it, usually
@@ -56,8 +56,6 @@ class SurfaceDataset(Dataset[Example]):
         Folder for prepared surfaces, True for the default one, False for none.
     progress : bool
         Show a progress bar, in a terminal.
-    ball : float
-        For pairs: geodesic radius, at unit area, within which a match counts as right.
     memory : int
         Bytes for surfaces in memory; the others are read from disk when they are needed.
     stored : PackedSurfaces, optional
@@ -73,10 +71,6 @@ class SurfaceDataset(Dataset[Example]):
         Number of classes, parts or template vertices.
     template : Mesh or None
         Whose vertices the targets are, if they are.
-
-    Raises
-    ------
-    DatasetError
     """
 
     def __init__(
@@ -87,7 +81,6 @@ class SurfaceDataset(Dataset[Example]):
         transform: Transform | None = None,
         cache: str | Path | bool = True,
         progress: bool = True,
-        ball: float = BALL,
         memory: int = MEMORY,
         stored: PackedSurfaces | None = None,
     ) -> None:
@@ -100,7 +93,6 @@ class SurfaceDataset(Dataset[Example]):
             pre_transform=pre_transform,
             cache=cache,
             progress=progress,
-            ball=ball,
             memory=memory,
             stored=stored,
         )
@@ -115,11 +107,6 @@ class SurfaceDataset(Dataset[Example]):
     def settings(self) -> SurfaceSettings | None:
         """Settings with which meshes are prepared; None if that is done by one's own callable."""
         return self._shapes.settings
-
-    @property
-    def ball(self) -> float:
-        """Geodesic radius, at unit area, within which a match of a pair counts as right."""
-        return self._shapes.ball
 
     @property
     def num_classes(self) -> int:
@@ -140,7 +127,7 @@ class SurfaceDataset(Dataset[Example]):
 
         ``choose`` takes the names of all shapes and returns which of them are held out.
         """
-        used = sorted({part for i in self._indices for part in self._shapes.parts(i)})
+        used = sorted(set(self.shapes()))
         is_held = dict(zip(used, choose([self.item(part).name for part in used]), strict=True))
         others, held = (
             [all(is_held[part] == side for part in self._shapes.parts(i)) for i in self._indices]
@@ -183,7 +170,9 @@ class SurfaceDataset(Dataset[Example]):
         chosen = np.asarray(index)
         if chosen.ndim == 0:
             element = self._indices[int(chosen)]
-            surfaces = [self._transformed(part) for part in self._shapes.parts(element)]
+            surfaces = [self.surface(part) for part in self._shapes.parts(element)]
+            if self.transform is not None:
+                surfaces = [self.transform(surface) for surface in surfaces]
             if not self._shapes.paired:
                 return surfaces[0]
             return SurfacePair(surfaces[0], surfaces[1], self._shapes.matches(element))
@@ -209,17 +198,11 @@ class SurfaceDataset(Dataset[Example]):
         return self._of(*self._shapes.prepared_with(self._indices, settings))
 
     def reshaped(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """Return the same elements, each mesh with other proportions, drawn by the seed.
-
-        See `fieldconv.geometry.reshape`.
-        """
+        """Return the same elements, each mesh put through `geometry.reshape`, drawn by the seed."""
         return self._of(*self._shapes.copies("reshaped", self._indices, seed, strength))
 
     def damaged(self: Own, seed: int, strength: float = 1.0) -> Own:
-        """Return the same elements with their targets, each mesh damaged as scans are, drawn by the seed.
-
-        See `fieldconv.geometry.damage.damage`.
-        """
+        """Return the same elements, each mesh damaged as scans are (`geometry.damage`), drawn by the seed."""
         return self._of(*self._shapes.copies("damaged", self._indices, seed, strength))
 
     def _of(self: Own, shapes: PreparedShapes, indices: list[int]) -> Own:
@@ -227,7 +210,3 @@ class SurfaceDataset(Dataset[Example]):
         other = copy.copy(self)
         other._shapes, other._indices = shapes, indices
         return other
-
-    def _transformed(self, number: int) -> Surface:
-        surface = self.surface(number)
-        return self.transform(surface) if self.transform is not None else surface

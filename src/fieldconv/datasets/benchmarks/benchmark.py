@@ -13,21 +13,11 @@ from fieldconv.labels.splits import Split
 
 
 class Published(NamedTuple):
-    """Published results, to show beside your own.
+    """Published results, to show beside your own."""
 
-    Attributes
-    ----------
-    metric : str
-        Key of the metric.
-    source : str
-        How it was measured.
-    results : tuple of (method, value)
-        Empty where results were published as curves only.
-    """
-
-    metric: str
-    source: str
-    results: tuple[tuple[str, float], ...] = ()
+    metric: str  # its key
+    source: str  # how it was measured
+    results: tuple[tuple[str, float], ...] = ()  # of each method; empty if published as curves only
 
 
 class Benchmark(SurfaceDataset):
@@ -39,38 +29,25 @@ class Benchmark(SurfaceDataset):
     split : {"train", "test", "all"}
     **options
         As for ``read`` of the set, or for `SurfaceDataset`.
-
-    Attributes
-    ----------
-    key, title : str
-        Its name in run folders, and for people.
-    task_name : str
-        The task it is for.
-    hint : str
-        The layout, and where the set can be had.
-    published : Published or None
-    up : str
-        The axis along which its shapes stand.
-    generic : bool
-        Whether other sets' layouts may look like its own, so that it is tried last.
     """
 
-    key: ClassVar[str]
+    key: ClassVar[str]  # in run folders
     title: ClassVar[str]
     task_name: ClassVar[str]
-    hint: ClassVar[str] = ""
+    folders: ClassVar[tuple[str, ...]] = ()  # a folder that holds all of these has the layout
+    hint: ClassVar[str] = ""  # the layout, and where the set can be had
     published: ClassVar[Published | None] = None
-    up: ClassVar[str] = "y"
-    generic: ClassVar[bool] = False
+    up: ClassVar[str] = "y"  # the axis along which its shapes stand
+    generic: ClassVar[bool] = False  # other layouts may look like this one, so that it is tried last
 
     def __init__(self, root: str | Path, *, split: Split = "train", **options: Any) -> None:
         of_read = {name: options.pop(name) for name in self._parameters() if name in options}
         super().__init__(self.read(root, split=split, **of_read), **options)
 
-    @staticmethod
-    def detect(root: Path) -> bool:
+    @classmethod
+    def detect(cls, root: Path) -> bool:
         """Whether a folder has the layout of this set."""
-        return False
+        return bool(cls.folders) and all((root / folder).is_dir() for folder in cls.folders)
 
     @classmethod
     def read(cls, root: str | Path, *, split: str = "train") -> Collection:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fieldconv._arrays import Ints
 from fieldconv.datasets.benchmarks.benchmark import Benchmark, Published
 from fieldconv.labels.collection import (
     Collection,
@@ -45,6 +44,7 @@ class FAUST(Benchmark):
     """
 
     key, title, task_name = "faust", "remeshed FAUST", "correspondence"
+    folders = ("shapes", "corres")
     hint = (
         "The set is laid out as shapes/tr_reg_000.off … tr_reg_099.off and corres/tr_reg_000.vts …; it can "
         "be had from github.com/llorz/SGA18_orientation_BCICP_dataset and "
@@ -61,7 +61,6 @@ class FAUST(Benchmark):
         indices: Iterable[int] | None = None,
         template: int = 0,
     ) -> Collection:
-        """Return the meshes and targets of a folder; parameters as for the class."""
         check_split(split)
         root = Path(root)
         problems: list[str] = []
@@ -93,11 +92,6 @@ class FAUST(Benchmark):
         make_template = partial(load_mesh, template_path) if template_path else None
         return cls.collection(root, items, problems, template=make_template)
 
-    @staticmethod
-    def detect(root: Path) -> bool:
-        """Whether the folder has this layout."""
-        return (root / "shapes").is_dir() and (root / "corres").is_dir()
-
 
 def _number(path: Path) -> int:
     digits = re.search(r"(\d+)$", path.stem)
@@ -112,16 +106,5 @@ def _read(path: Path, map_path: Path, template_path: Path, template_map: Path) -
         raise DatasetError(
             str(map_path), [f"has {len(ids)} lines; expected {len(template_ids)}, as in {template_map.name}"]
         )
-    return Sample(mesh, fill_geodesically(mesh, compose(ids, template_ids, len(mesh.vertices))))
-
-
-def compose(ids: Ints, template_ids: Ints, num_vertices: int) -> Ints:
-    """Return (V,) the template's vertex at each vertex of a shape, −1 where no line names it.
-
-    Examples
-    --------
-    >>> compose(np.array([3, 0, 3]), np.array([7, 8, 9]), 4).tolist()
-    [8, -1, -1, 7]
-    """
-    line = first_preimage(ids, num_vertices)
-    return np.where(line >= 0, template_ids[line], -1)
+    line = first_preimage(ids, len(mesh.vertices))
+    return Sample(mesh, fill_geodesically(mesh, np.where(line >= 0, template_ids[line], -1)))

@@ -1,11 +1,4 @@
-"""Composite human segmentation set (Adobe, FAUST, MIT, SCAPE to train on, SHREC'07 to test).
-
-Two layouts:
-
-- reduced to 1,500 faces: ``train/``, ``test/``, and edge labels 1…8 in ``seg/<name>.eseg``; labels of
-  vertices or faces in ``seg/<name>.txt``, ``.seg``, ``.npy`` or ``.csv`` do as well, at any resolution;
-- full resolution as published: ``meshes/{train,test}/<source>/…`` and face labels in ``segs/{train,test}/…``.
-"""
+"""Composite human segmentation set (Adobe, FAUST, MIT, SCAPE to train on, SHREC'07 to test)."""
 
 from __future__ import annotations
 
@@ -27,8 +20,10 @@ PARTS = ("head", "hand", "lower arm", "upper arm", "torso", "upper leg", "lower 
 class HumanSegmentation(Benchmark):
     """The composite human segmentation set, 8 parts: segmentation.
 
-    Laid out as ``train/``, ``test/`` and ``seg/<name>.eseg`` (1,500 faces), or as ``meshes/`` and ``segs/``
-    (full resolution). Labels of edges and faces become labels of vertices by a vote weighted by area.
+    Reduced to 1,500 faces it is laid out as ``train/``, ``test/`` and edge labels 1…8 in ``seg/<name>.eseg``;
+    labels of vertices or faces in ``.txt``, ``.seg``, ``.npy`` or ``.csv`` do as well, at any resolution.
+    In full resolution it is ``meshes/{train,test}/<source>/…`` and face labels in ``segs/{train,test}/…``.
+    Labels of edges and faces become labels of vertices by a vote weighted by area.
     Other parameters are those of `Benchmark`.
 
     Parameters
@@ -60,7 +55,6 @@ class HumanSegmentation(Benchmark):
 
     @classmethod
     def read(cls, root: str | Path, *, split: str = "train", hold_out: Sequence[str] = ()) -> Collection:
-        """Return the meshes and labels of a folder; parameters as for the class."""
         check_split(split)
         root = Path(root)
         problems: list[str] = []
@@ -91,7 +85,6 @@ class HumanSegmentation(Benchmark):
 
     @staticmethod
     def detect(root: Path) -> bool:
-        """Whether the folder has one of the two layouts."""
         return any((root / "seg").glob("*.eseg")) or _is_full(root)
 
 

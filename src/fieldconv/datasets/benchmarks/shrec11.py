@@ -51,7 +51,6 @@ class SHREC11(Benchmark):
     def read(
         cls, root: str | Path, *, split: str = "train", train_per_class: int | None = 10, seed: int = 0
     ) -> Collection:
-        """Return the meshes and classes of a folder; parameters as for the class."""
         check_split(split)
         root = Path(root)
         problems: list[str] = []
@@ -83,7 +82,6 @@ class SHREC11(Benchmark):
 
     @staticmethod
     def detect(root: Path) -> bool:
-        """Whether the folder has this layout."""
         folders = subfolders(root)
         return bool(folders) and all(
             (folder / "train").is_dir() or (folder / "test").is_dir() for folder in folders

@@ -33,6 +33,7 @@ class SHREC19(Benchmark):
     """
 
     key, title, task_name = "shrec19", "SHREC'19", "matching"
+    folders = ("models", "pairs")
     hint = (
         "The set is laid out as models/scan_A.obj, gt/scan_A.scan_B.gt.txt and pairs/figure_pairs.txt, "
         "glove_pairs.txt, hand_pairs.txt; the scans can be had from shrec19.cs.cf.ac.uk."
@@ -49,7 +50,6 @@ class SHREC19(Benchmark):
         seed: int = 0,
         index_base: int = 0,
     ) -> Collection:
-        """Return the meshes and pairs of a folder; parameters as for the class."""
         root = Path(root)
         problems: list[str] = []
         scans = {path.stem: path for path in mesh_files(root / "models")}
@@ -84,11 +84,6 @@ class SHREC19(Benchmark):
         ]
         items = [Item(name, partial(_read, scans[name]), group=group_of[name]) for name in names]
         return cls.collection(root, items, problems, pairs=tuple(pairs))
-
-    @staticmethod
-    def detect(root: Path) -> bool:
-        """Whether the folder has this layout."""
-        return (root / "models").is_dir() and (root / "pairs").is_dir()
 
 
 def _scan(name: str) -> str:

@@ -45,6 +45,7 @@ class SHREC19Humans(Benchmark):
     """
 
     key, title, task_name = "shrec19_humans", "SHREC'19 humans", "matching"
+    folders = ("shapes", "smpl_matches")
     hint = (
         "The set is laid out as shapes/<i>.off, smpl_matches/<i>.txt and pairs.txt; it can be had from "
         "github.com/riccardomarin/SHREC19_matching_humans."
@@ -60,7 +61,6 @@ class SHREC19Humans(Benchmark):
         test_fraction: float = 0.3,
         seed: int = 0,
     ) -> Collection:
-        """Return the meshes and pairs of a folder; parameters as for the class."""
         root = Path(root)
         problems: list[str] = []
         shapes = {path.stem: path for path in mesh_files(root / "shapes")}
@@ -96,11 +96,6 @@ class SHREC19Humans(Benchmark):
             Pair(names.index(scene), names.index(model), _truth, group="humans") for scene, model in chosen
         ]
         return cls.collection(root, items, problems, pairs=tuple(pairs))
-
-    @staticmethod
-    def detect(root: Path) -> bool:
-        """Whether the folder has this layout."""
-        return (root / "shapes").is_dir() and (root / "smpl_matches").is_dir()
 
 
 def _read(path: Path, map_path: Path) -> Sample:

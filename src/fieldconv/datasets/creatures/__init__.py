@@ -13,15 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fieldconv._arrays import Floats, Ints
-from fieldconv.datasets.creatures.difficulty import (
-    DIFFICULTIES,
-    Difficulty,
-    damage_creature,
-    difficulty_named,
-    draw_missing_limbs,
-    place_randomly,
-)
+from fieldconv._arrays import Bools, Floats, Ints
 from fieldconv.datasets.creatures.even_triangles import triangulate
 from fieldconv.datasets.creatures.pose import (
     articulate,
@@ -34,7 +26,9 @@ from fieldconv.datasets.creatures.pose import (
 from fieldconv.datasets.creatures.skeleton import PARTS, Skeleton
 from fieldconv.datasets.creatures.solid import make_solid, project_all
 from fieldconv.datasets.creatures.species import SPECIES, skeleton_of
+from fieldconv.geometry.damage import damage
 from fieldconv.geometry.damage.build_bridge import build_bridge
+from fieldconv.geometry.damage.lattice import random_turn
 from fieldconv.geometry.mesh.halfedge import flip_slivers
 from fieldconv.geometry.mesh.mesh import Mesh
 
@@ -50,22 +44,55 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Difficulty:
+    """How a creature differs from a plain one in its usual pose."""
+
+    pose: float = 1.0  # factor on the pose strength
+    build: float = 1.0  # how much lengths and girths of limbs vary
+    noise: float = 0.0  # displacement along the normals, in mean edge lengths
+    uneven: float = 0.0  # how much the density of vertices varies (1: triangles of very different sizes)
+    holes: int = 0  # number of round holes
+    cut: float = 0.0  # share of the surface cut away by a plane
+    fused: bool = False  # whether two limbs that come close are joined by a bridge
+    missing: int = 0  # number of limbs left out of the solid
+    rotate: bool = False  # whether the mesh is turned at random
+    scale: float = 1.0  # largest factor by which it is enlarged or shrunk
+
+
+DIFFICULTIES: dict[str, Difficulty] = {
+    "rest": Difficulty(pose=0.0, build=0.0),
+    "clean": Difficulty(),
+    "posed": Difficulty(pose=1.6, build=1.5),
+    "noise": Difficulty(noise=0.15),
+    "uneven": Difficulty(uneven=1.0),
+    "holes": Difficulty(holes=4),
+    "cut": Difficulty(cut=0.3),
+    "fused": Difficulty(fused=True),
+    "missing": Difficulty(missing=1),
+    "rotated": Difficulty(rotate=True),
+    "scaled": Difficulty(rotate=True, scale=3.0),
+    "hard": Difficulty(pose=1.3, noise=0.1, uneven=0.7, holes=3, missing=1, rotate=True, scale=2.0),
+}
+
+
+def difficulty_named(difficulty: str | Difficulty) -> Difficulty:
+    """Return the difficulty of that name; a `Difficulty` is returned as it is."""
+    if isinstance(difficulty, Difficulty):
+        return difficulty
+    if difficulty not in DIFFICULTIES:
+        raise ValueError(f"Unknown difficulty {difficulty!r}: choose one of {', '.join(DIFFICULTIES)}.")
+    return DIFFICULTIES[difficulty]
+
+
 @dataclass(frozen=True)
 class CreatureSample:
-    """A creature and its ground truth.
+    """A creature and its ground truth."""
 
-    Attributes
-    ----------
-    mesh : the posed surface, V vertices.
-    species : index into `SPECIES`.
-    labels : (V,) int64, index into `PARTS` of each vertex's part.
-    rest : (V, 3) float64, where each vertex is on the species' rest shape.
-    """
-
-    mesh: Mesh
-    species: int
-    labels: Ints
-    rest: Floats
+    mesh: Mesh  # posed, V vertices
+    species: int  # index into `SPECIES`
+    labels: Ints  # (V,) int64, index into `PARTS` of each vertex's part
+    rest: Floats  # (V, 3) float64, where each vertex is on the species' rest shape
 
 
 def check_vertices(vertices: int) -> None:
@@ -103,8 +130,8 @@ def make_creature(
     check_vertices(vertices)
     level = difficulty_named(difficulty)
     number = SPECIES.index(name)
-    meshing, posing, damage = (np.random.default_rng((seed, number, stream)) for stream in range(3))
-    skeleton = whole.without(draw_missing_limbs(whole, damage, level.missing))
+    meshing, posing, damaging = (np.random.default_rng((seed, number, stream)) for stream in range(3))
+    skeleton = whole.without(_draw_missing_limbs(whole, damaging, level.missing))
     rest, faces = triangulate(make_solid(skeleton), vertices, meshing, uneven=level.uneven)
     points, contact = _pose(skeleton, rest, faces, posing, level, pose * level.pose)
     faces = flip_slivers(points, faces)
@@ -112,8 +139,8 @@ def make_creature(
         points, keep, faces = build_bridge(points, faces, *contact[1:])
         points, rest = points[keep], rest[keep]
         faces = flip_slivers(points, faces)
-    mesh, rest = damage_creature(Mesh(points, faces), rest, damage, level)
-    mesh = Mesh(place_randomly(mesh.vertices, damage, level), mesh.faces, name=f"{name}-{seed}")
+    mesh, rest = _damage(Mesh(points, faces), rest, damaging, level)
+    mesh = Mesh(_place_randomly(mesh.vertices, damaging, level), mesh.faces, name=f"{name}-{seed}")
     labels = skeleton.part[nearest_bones(skeleton, rest)]
     return CreatureSample(mesh, number, labels, rest)
 
@@ -140,6 +167,46 @@ def _pose(
         if approach <= contact:
             points, contact = posed, approach
     return points, contact
+
+
+def _draw_missing_limbs(skeleton: Skeleton, rng: np.random.Generator, number: int) -> Bools:
+    """Return a mask of limbs to leave out: small subtrees of the skeleton that can move."""
+    size = skeleton.length * skeleton.radii.mean(axis=1)
+    removed = np.zeros(len(skeleton), bool)
+    for _ in range(number):
+        limbs = [
+            limb
+            for b, bone in enumerate(skeleton.bones)
+            if b and bone.turns and not removed[b]
+            for limb in [skeleton.subtree(b)]
+            if 0.04 * size.sum() < size[limb].sum() < 0.35 * size.sum()
+        ]
+        if limbs:
+            removed |= limbs[rng.integers(len(limbs))]
+    return removed
+
+
+def _damage(
+    mesh: Mesh, rest: Floats, rng: np.random.Generator, difficulty: Difficulty
+) -> tuple[Mesh, Floats]:
+    """Return a posed mesh with holes, a cut and noise, and the rest positions of its vertices."""
+    if difficulty.holes:
+        done = damage.add_holes(mesh, rng, difficulty.holes, pieces=1.0)
+        mesh, rest = done.mesh, rest[done.nearest]
+    if difficulty.cut:
+        done = damage.cut(mesh, rng, difficulty.cut, pieces=1.0)
+        mesh, rest = done.mesh, rest[done.nearest]
+    if difficulty.noise:
+        mesh = damage.add_noise(mesh, rng, difficulty.noise, unit="edge", max_deviations=2.5).mesh
+    return mesh, rest
+
+
+def _place_randomly(points: Floats, rng: np.random.Generator, difficulty: Difficulty) -> Floats:
+    """Return the points rotated and scaled as a whole."""
+    if difficulty.rotate:
+        points = points @ random_turn(rng).T
+    factor = np.exp(rng.uniform(-1, 1) * np.log(difficulty.scale))
+    return np.asarray(points * factor)
 
 
 @lru_cache(maxsize=64)

@@ -6,13 +6,7 @@ import numpy as np
 
 from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import copy_into, kernel
-from fieldconv.datasets.creatures.solid import (
-    Solid,
-    field,
-    lattice_surface,
-    project,
-    project_all,
-)
+from fieldconv.datasets.creatures.solid import Solid, field, lattice_surface, project, project_all
 from fieldconv.geometry.damage.lattice import random_turn
 from fieldconv.geometry.mesh.halfedge import (
     Net,
@@ -191,16 +185,15 @@ def triangulate(
     The lattice is turned, shifted and sized at random, so every call gives another triangulation. Up to four
     lattices are tried, until the mesh has no sliver and the right number of vertices.
     """
-    best_score, best = -np.inf, None
+    attempts = []
     for _ in range(4):
         points, faces = _triangulate(solid, vertices, rng, uneven)
         score = least_angle(points, faces) - 100 * abs(len(points) - vertices)
-        if score > best_score:
-            best_score, best = score, (points, faces)
+        attempts.append((score, points, faces))
         if score > GOOD_ANGLE:
             break
-    assert best is not None
-    return best
+    _, points, faces = max(attempts, key=lambda attempt: attempt[0])
+    return points, faces
 
 
 def _triangulate(solid: Solid, vertices: int, rng: np.random.Generator, uneven: float) -> tuple[Floats, Ints]:

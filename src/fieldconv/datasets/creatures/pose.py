@@ -98,10 +98,6 @@ def grow(
     return moved, joints
 
 
-def _turn_about(axis: Floats, angle: float) -> Quaternion:
-    return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis])
-
-
 def _product(p: Quaternion, q: Quaternion) -> Quaternion:
     """Hamilton product, along the last axis."""
     a, u = p[..., :1], p[..., 1:]
@@ -117,8 +113,7 @@ def _rotate(q: Quaternion, x: Floats) -> Floats:
 
 def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) -> Floats:
     """Return a rotation (unit quaternion) for every joint, within its limits times ``strength``."""
-    turns = np.zeros((len(skeleton), 4))
-    turns[:, 0] = 1.0
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
     levels: list[list[float]] = []
     for b, bone in enumerate(skeleton.bones):
         fresh = [float(rng.uniform(-1, 1)) for _ in bone.turns]
@@ -129,8 +124,8 @@ def draw_turns(skeleton: Skeleton, rng: np.random.Generator, strength: float) ->
         for level, (axis, least, most) in zip(fresh, bone.turns, strict=True):
             # Level 0 is the rest pose when the limits are even, and their middle when they are not.
             level = float(np.clip(level, -1, 1))
-            angle = strength * ((least + most) / 2 + level * (most - least) / 2)
-            turns[b] = _product(_turn_about(np.array(axis), np.radians(angle)), turns[b])
+            half = np.radians(strength * ((least + most) / 2 + level * (most - least) / 2)) / 2
+            turns[b] = _product(np.array([np.cos(half), *(np.sin(half) * np.array(axis))]), turns[b])
     return turns
 
 
@@ -156,8 +151,7 @@ def _depth(skeleton: Skeleton, rotation: Floats, place: Floats) -> Floats:
 
 def find_turns(skeleton: Skeleton, joints: Floats, rng: np.random.Generator, strength: float) -> Floats:
     """Return the rotations of a random pose, weakened until limbs intersect no more deeply than at rest."""
-    still = np.zeros((len(skeleton), 4))
-    still[:, 0] = 1
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
     allowed = _depth(skeleton, *_chain(skeleton, joints, still)) + 0.25 * skeleton.radii.min(axis=1)
     for attempt in range(24):
         turns = draw_turns(skeleton, rng, strength * (1 - attempt / 30))

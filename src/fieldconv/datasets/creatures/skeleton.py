@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from fieldconv._arrays import Bools
 
+Triple: TypeAlias = tuple[float, float, float]
 Radius: TypeAlias = float | tuple[float, float]
 Limit: TypeAlias = float | tuple[float, float]
 
@@ -24,29 +25,19 @@ PARTS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Bone:
-    """One tapered, possibly flattened, piece of the body and the joint at its head.
-
-    Attributes
-    ----------
-    radii : the width and thickness at the head, then at the tail.
-    thin : the unit direction along which the thickness is measured.
-    swell : relative thickening half-way, as of a muscle.
-    blend : width of the smooth transition to the parent.
-    turns : (axis, least, most) of each rotation the joint allows, in degrees.
-    follows : whether the joint bends much like the one before it, as along a tail.
-    """
+    """One tapered, possibly flattened, piece of the body and the joint at its head."""
 
     name: str
     part: str
     parent: int
-    head: tuple[float, float, float]
-    tail: tuple[float, float, float]
-    radii: tuple[float, float, float, float]
-    thin: tuple[float, float, float]
-    swell: float = 0.0
-    blend: float = 0.0
-    turns: tuple[tuple[tuple[float, float, float], float, float], ...] = ()
-    follows: bool = False
+    head: Triple
+    tail: Triple
+    radii: tuple[float, float, float, float]  # width and thickness at the head, then at the tail
+    thin: Triple  # unit direction along which the thickness is measured
+    swell: float  # relative thickening half-way, as of a muscle
+    blend: float  # width of the smooth transition to the parent
+    turns: tuple[tuple[Triple, float, float], ...]  # (axis, least, most) of each rotation, in degrees
+    follows: bool  # whether the joint bends much like the one before it, as along a tail
 
     @property
     def group(self) -> str:
@@ -93,15 +84,7 @@ class Skeleton:
         return Skeleton([replace(bone, parent=int(number[bone.parent])) for bone in bones])
 
 
-def _pair_of_radii(value: Radius) -> tuple[float, float]:
-    return value if isinstance(value, tuple) else (value, value)
-
-
-def _pair(value: Limit) -> tuple[float, float]:
-    return value if isinstance(value, tuple) else (-value, value)
-
-
-def _triple(point: ArrayLike) -> tuple[float, float, float]:
+def _triple(point: ArrayLike) -> Triple:
     x, y, z = (float(value) for value in np.asarray(point, float))
     return x, y, z
 
@@ -144,11 +127,12 @@ class Sketch:
 
         ``pitch``, ``yaw`` and ``roll`` turn about y, z and x; ``hinge`` about any axis.
         """
-        radii = (*_pair_of_radii(start), *_pair_of_radii(end))
+        wide, thick = start if isinstance(start, tuple) else (start, start)
+        radii = (wide, thick, *(end if isinstance(end, tuple) else (end, end)))
         if blend is None:
-            blend = 0.9 * min(radii[:2])
+            blend = 0.9 * min(wide, thick)
         turns = [
-            (axis, *_pair(limit))
+            (axis, *(limit if isinstance(limit, tuple) else (-limit, limit)))
             for axis, limit in (((0.0, 1.0, 0.0), pitch), ((0.0, 0.0, 1.0), yaw), ((1.0, 0.0, 0.0), roll))
             if limit
         ]
@@ -209,5 +193,5 @@ class Sketch:
         return Skeleton(list(self._bones.values()))
 
 
-def _flip(point: tuple[float, float, float]) -> tuple[float, float, float]:
+def _flip(point: Triple) -> Triple:
     return point[0], -point[1], point[2]

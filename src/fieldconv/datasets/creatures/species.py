@@ -22,6 +22,23 @@ def _directions(angle: float) -> tuple[Floats, Floats]:
     return out, np.array([-out[1], out[0], 0.0])
 
 
+def _leg(
+    s: Sketch, name: str, parent: str, hip: tuple[float, float, float], angle: float,
+    joints: list[tuple[float, float]], bones: list[tuple[float, float, float, float]],
+    yaw: float, blend: float | None = None,
+) -> None:
+    """Draw a leg in direction ``angle``, with joints at these distances from the hip and heights above it.
+
+    Each bone has two radii and the limits of its hinge; yaw and blend are those of the first.
+    """
+    out, across = _directions(angle)
+    points = [np.array(hip), *(np.array(hip) + r * out + (0, 0, z) for r, z in joints)]
+    for i, (start, end, least, most) in enumerate(bones):
+        bone, part = (("femur", "upper leg"), ("tibia", "lower leg"), ("tarsus", "foot"))[i]
+        parent = s.bone(f"{bone}{name}.l", parent, part, points[i], points[i + 1], start, end,
+                        hinge=(across, least, most), yaw=0 if i else yaw, blend=None if i else blend)
+
+
 def biped(s: Sketch) -> None:
     s.bone("pelvis", None, "torso", (0, 0, 0.93), (0, 0, 1.02), (0.15, 0.1), (0.13, 0.095), thin=FORWARD)
     s.bone("belly", "pelvis", "torso", (0, 0, 1.03), (0, 0, 1.2), (0.125, 0.09), (0.14, 0.1), thin=FORWARD,
@@ -283,18 +300,10 @@ def spider(s: Sketch) -> None:
            thin=UP, pitch=(-15, 20), yaw=20, blend=0.06)
     s.bone("fang.l", "head", "claw", (0.3, 0.045, 0.28), (0.37, 0.055, 0.19), 0.032, 0.021, pitch=(-20, 15))
     for i, angle in enumerate(np.radians([38, 70, 102, 128])):
-        out, across = _directions(angle)
         reach = 1.0 if i in (0, 3) else 0.88
-        hip = np.array([0.17 - 0.09 * i, 0.075, 0.29])
-        knee, ankle, tip = (
-            hip + reach * r * out + (0, 0, z) for r, z in ((0.3, 0.26), (0.62, 0.0), (0.78, -0.26))
-        )
-        name = "abcd"[i]
-        s.bone(f"femur{name}.l", "thorax", "upper leg", hip, knee, 0.035, 0.034, hinge=(across, -22, 18),
-               yaw=16, blend=0.03)
-        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.034, 0.029,
-               hinge=(across, -28, 22))
-        s.bone(f"tarsus{name}.l", f"tibia{name}.l", "foot", ankle, tip, 0.028, 0.02, hinge=(across, -25, 25))
+        _leg(s, "abcd"[i], "thorax", (0.17 - 0.09 * i, 0.075, 0.29), angle,
+             [(reach * 0.3, 0.26), (reach * 0.62, 0.0), (reach * 0.78, -0.26)],
+             [(0.035, 0.034, -22, 18), (0.034, 0.029, -28, 22), (0.028, 0.02, -25, 25)], yaw=16, blend=0.03)
 
 
 def scorpion(s: Sketch) -> None:
@@ -309,15 +318,10 @@ def scorpion(s: Sketch) -> None:
             [0.055, 0.05, 0.048, 0.046, 0.044, 0.05], pitch=(-14, 14), yaw=12, blend=0.02)
     s.bone("sting", "tail5", "claw", (-0.34, 0, 0.69), (-0.22, 0, 0.6), 0.048, 0.018, pitch=15)
     for i, angle in enumerate(np.radians([55, 80, 105, 132])):
-        out, across = _directions(angle)
-        hip = np.array([0.13 - 0.085 * i, 0.085, 0.15])
         reach = 0.9 + 0.06 * i
-        knee, tip = (hip + reach * r * out + (0, 0, z) for r, z in ((0.22, 0.08), (0.48, -0.13)))
-        name = "abcd"[i]
-        s.bone(f"femur{name}.l", "thorax" if i < 3 else "abdomen", "upper leg", hip, knee, 0.034, 0.028,
-               hinge=(across, -18, 14), yaw=14)
-        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, tip, 0.027, 0.018,
-               hinge=(across, -22, 18))
+        _leg(s, "abcd"[i], "thorax" if i < 3 else "abdomen", (0.13 - 0.085 * i, 0.085, 0.15), angle,
+             [(reach * 0.22, 0.08), (reach * 0.48, -0.13)],
+             [(0.034, 0.028, -18, 14), (0.027, 0.018, -22, 18)], yaw=14)
     s.bone("upperarm.l", "head", "upper arm", (0.25, 0.08, 0.15), (0.38, 0.27, 0.19), 0.04, 0.036,
            yaw=(-20, 15), roll=10)
     s.bone("lowerarm.l", "upperarm.l", "lower arm", (0.38, 0.27, 0.19), (0.58, 0.3, 0.17), 0.036, 0.04,
@@ -337,15 +341,9 @@ def crab(s: Sketch) -> None:
     s.bone("eye.l", "eyestalk.l", "head", (0.213, 0.081, 0.41), (0.215, 0.081, 0.415), 0.036, 0.036,
            blend=0.01)
     for i, angle in enumerate(np.radians([72, 94, 116, 138])):
-        out, across = _directions(angle)
-        hip = np.array([0.1 - 0.095 * i, 0.24 - 0.03 * i * (i > 1), 0.22])
-        knee, ankle, tip = (hip + r * out + (0, 0, z) for r, z in ((0.26, 0.12), (0.44, -0.04), (0.54, -0.2)))
-        name = "abcd"[i]
-        s.bone(f"femur{name}.l", "shell", "upper leg", hip, knee, 0.037, 0.034, hinge=(across, -20, 14),
-               yaw=10, blend=0.03)
-        s.bone(f"tibia{name}.l", f"femur{name}.l", "lower leg", knee, ankle, 0.034, 0.028,
-               hinge=(across, -25, 18))
-        s.bone(f"tarsus{name}.l", f"tibia{name}.l", "foot", ankle, tip, 0.028, 0.018, hinge=(across, -20, 25))
+        _leg(s, "abcd"[i], "shell", (0.1 - 0.095 * i, 0.24 - 0.03 * i * (i > 1), 0.22), angle,
+             [(0.26, 0.12), (0.44, -0.04), (0.54, -0.2)],
+             [(0.037, 0.034, -20, 14), (0.034, 0.028, -25, 18), (0.028, 0.018, -20, 25)], yaw=10, blend=0.03)
     s.bone("upperarm.l", "shell", "upper arm", (0.16, 0.15, 0.24), (0.34, 0.36, 0.27), 0.044, 0.04,
            yaw=(-20, 15), roll=10, blend=0.03)
     s.bone("lowerarm.l", "upperarm.l", "lower arm", (0.34, 0.36, 0.27), (0.48, 0.33, 0.26), 0.044, 0.05,

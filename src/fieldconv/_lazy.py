@@ -12,13 +12,10 @@ from fieldconv._process import process_unchanged
 
 
 def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that offers the names its stub imports.
+    """Return ``__getattr__`` and ``__dir__`` of a package with this ``__name__`` and ``__file__``.
 
-    Parameters
-    ----------
-    package, file : str
-        Its ``__name__`` and ``__file__``. Beside it is ``__init__.pyi``, which type checkers read as well:
-        lines ``from fieldconv.networks.fcnet import FCNet as FCNet``.
+    It offers the names that the stub ``__init__.pyi`` beside it imports, which type checkers read as well:
+    lines ``from fieldconv.networks.fcnet import FCNet as FCNet``.
     """
 
     @cache

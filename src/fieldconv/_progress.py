@@ -22,23 +22,6 @@ LINE_SECONDS = 10.0  # between two lines
 class Progress:
     """Progress of a long call, on standard error: ``with Progress(…) as progress``.
 
-    Parameters
-    ----------
-    what : str
-        What is done, before the numbers.
-    total : float, optional
-        Where it ends, in any unit.
-    begun : float
-        How much was done before.
-    share : bool
-        Whether to show percent instead of numbers.
-    quiet : bool
-        Whether to show nothing.
-    clock : callable
-        Returns the time in seconds.
-    console : rich.console.Console, optional
-        Where to print, instead of standard error.
-
     Examples
     --------
     >>> with Progress("Reading", 2) as progress:
@@ -47,14 +30,14 @@ class Progress:
 
     def __init__(
         self,
-        what: str,
-        total: float | None = None,
+        what: str,  # is shown before the numbers
+        total: float | None = None,  # in any unit
         *,
-        begun: float = 0,
-        share: bool = False,
+        begun: float = 0,  # how much was done before
+        share: bool = False,  # show percent instead of numbers
         quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        console: Console | None = None,
+        console: Console | None = None,  # instead of standard error
     ) -> None:
         from rich import console as rich_console  # not needed by `fieldconv COMMAND --help`
         from rich import progress as rich_progress

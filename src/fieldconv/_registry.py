@@ -21,29 +21,16 @@ class Registry(Generic[Kind]):
     Every module (or subpackage) of ``package``, and of its subpackages ``within``, that is not in ``helpers``
     holds one class, under its own name. Other packages add theirs with entry points of the group ``package``;
     `register` adds one for this process.
-
-    Parameters
-    ----------
-    what : str
-        What the classes are, for messages: "task".
-    package : str
-        The package with our own classes, and the group of entry points.
-    base : callable () -> type
-        Returns their base class.
-    helpers : iterable of str
-        Modules without such a class.
-    within : iterable of str
-        Subpackages with more classes; a missing one is skipped.
     """
 
     def __init__(
         self,
-        what: str,
+        what: str,  # what the classes are, for messages: "task"
         package: str,
-        base: Callable[[], type[Kind]],
+        base: Callable[[], type[Kind]],  # returns their base class
         *,
         helpers: Iterable[str],
-        within: Iterable[str] = (),
+        within: Iterable[str] = (),  # a missing one is skipped
     ) -> None:
         self.what, self.package, self._base = what, package, base
         self._folders = [package, *(f"{package}.{name}" for name in within)]

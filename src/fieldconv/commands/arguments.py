@@ -35,17 +35,8 @@ class UsageError(ValueError):
 class Arguments:
     """The arguments of a command: parameters before "/" by their place, all others as options.
 
-    Parameters
-    ----------
-    command : callable
-        Its signature and docstring say what it takes. The second argument of ``Annotated`` names a value in
-        the help. Fields of settings come in its ``**`` parameter.
-    program : str
-        How the command is called.
-    choices : mapping of str to sequence of str
-        Values of a parameter, where its type does not list them.
-    needed : collection of str
-        Options that must be given, although the function has a default.
+    A command's signature and docstring say what it takes. The second argument of ``Annotated`` names a value
+    in the help. Fields of settings come in its ``**`` parameter.
 
     Examples
     --------
@@ -62,9 +53,9 @@ class Arguments:
     def __init__(
         self,
         command: Callable[..., object],
-        program: str,
-        choices: Mapping[str, Sequence[str]] | None = None,
-        needed: Collection[str] = (),
+        program: str,  # how the command is called
+        choices: Mapping[str, Sequence[str]] | None = None,  # where the type of a parameter lists none
+        needed: Collection[str] = (),  # options that must be given, although the function has a default
     ) -> None:
         about, examples, texts = command_texts(command)
         parameters = inspect.signature(command).parameters.values()
@@ -106,18 +97,8 @@ class Arguments:
     ) -> None:
         """Add the fields of a dataclass of settings, as a group of options.
 
-        Parameters
-        ----------
-        title, about : str
-            Name of the group, and a line about it.
-        kind : type
-            The dataclass.
-        values, others : mapping
-            The default values, and those of other presets where they differ; the help shows both.
-        without : sequence of str
-            Fields that are no options.
-        texts : mapping of str to str
-            Help instead of what the docstrings of ``kind`` say.
+        The help shows default values, and those of other presets where they differ. Fields ``without`` are no
+        options. ``texts`` is help instead of what the docstrings of ``kind`` say.
         """
         group = self._parser.add_argument_group(f"{title} options", _wrapped(about))
         texts = {**field_texts(kind), **(texts or {})}

@@ -20,18 +20,11 @@ WEIGHTS, CONFIG, CARD, TEMPLATE = "model.safetensors", "config.json", "README.md
 
 
 class Shipped(NamedTuple):
-    """A network that comes with the package.
+    """A network that comes with the package."""
 
-    Attributes
-    ----------
-    folder : its checkpoint folder.
-    task : name of the task that reads its outputs.
-    about : what it gives, in a few words.
-    """
-
-    folder: Path
-    task: str
-    about: str
+    folder: Path  # of the checkpoint
+    task: str  # that reads the outputs
+    about: str  # what it gives, in a few words
 
 
 BODIES = Path(__file__).parent / "bodies"

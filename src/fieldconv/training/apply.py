@@ -207,14 +207,7 @@ def match(
 def round_trip_error(mesh: Mesh, there: Ints, back: Ints) -> Floats:
     """Return (V,) distance of each vertex from where it arrives when mapped to another mesh and back.
 
-    Parameters
-    ----------
-    mesh : Mesh
-        Distances are at its unit area.
-    there : (V,) int64
-        Vertex of the other mesh.
-    back : (V_other,) int64
-        Vertex of this mesh for each vertex of the other.
+    ``there`` (V,) and ``back`` (V_other,) are the vertices that they are mapped to. The mesh has unit area.
 
     Examples
     --------

@@ -21,33 +21,19 @@ JOINED_EDGES_CPU, JOINED_EDGES_GPU = 40_000, 2_000_000
 
 @dataclass
 class Step:
-    """What one process does in one step.
+    """What one process does in one step."""
 
-    Attributes
-    ----------
-    chunks : list of Chunk
-        Go through the network one after the other; their gradients add up.
-    share : float
-        Factor of each example's loss, so that the mean over processes of the sums of gradients is the
-        gradient of the mean loss over the whole batch.
-    """
-
-    chunks: list[Chunk]
+    chunks: list[Chunk]  # go through the network one after the other; their gradients add up
+    # Factor of each example's loss, so that the mean over processes of the sums of gradients is the gradient
+    # of the mean loss over the whole batch
     share: float
 
 
 @dataclass
 class CopySchedule:
-    """The examples of an epoch: each mesh once, in turn as itself or as one of its copies.
+    """The examples of an epoch: each mesh once, in turn as itself or as one of its copies."""
 
-    Attributes
-    ----------
-    shapes : list of SurfaceDataset
-        The meshes themselves, and copies of them in the same order.
-    epoch : int
-    """
-
-    shapes: list[Examples]
+    shapes: list[Examples]  # the meshes themselves, and copies of them in the same order
     epoch: int
 
     def __len__(self) -> int:

@@ -101,7 +101,6 @@ def load(source: str | Path) -> Network:
     elif not folder.is_dir():
         folder = _download(str(source))
     config = read_config(folder)
-    model = _built(folder, config)
     _check_file(folder / WEIGHTS)
     try:
         weights = load_file(folder / WEIGHTS)
@@ -109,6 +108,7 @@ def load(source: str | Path) -> Network:
         raise CheckpointError(f"{folder} has no {WEIGHTS}; has its training written a first epoch?") from None
     except (SafetensorError, OSError) as error:
         raise _unreadable(folder / WEIGHTS, error, "write it again") from None
+    model = _built(folder, config, weights)
     _check_finite(folder / WEIGHTS, weights, "write it again")
     try:
         model.load_state_dict(weights)
@@ -129,36 +129,30 @@ def load(source: str | Path) -> Network:
     return model.eval()
 
 
-def _built(folder: Path, config: Plain) -> Network:
+def _built(folder: Path, config: Plain, weights: Mapping[str, Tensor]) -> Network:
     """Return the network that a checkpoint describes, with weights of its own.
 
     A damaged size must not ask for more memory than there is. So before the network is built, the shapes of
-    its weights are made on the device "meta", which takes no memory, and compared with those in the file.
+    its weights are made on the device "meta", which takes no memory, and compared with those of the file.
     """
+    there = {name: list(value.shape) for name, value in weights.items()}
     try:
         kind = network_named(config["network_name"])
         settings = kind.Config.from_dict(config["network"])
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from None
-    if (folder / WEIGHTS).is_file():
-        path = folder / WEIGHTS
-        try:
-            with safe_open(path, framework="pt") as file:
-                there = {name: list(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise _unreadable(path, error, "write it again") from None
-        try:
-            with torch.random.fork_rng(devices=[]), torch.device("meta"):
-                expected = {name: list(value.shape) for name, value in kind(settings).state_dict().items()}
-        except Exception:  # a network of another package may not support "meta"
-            expected = there
-        differing = sorted(name for name in {*expected, *there} if expected.get(name) != there.get(name))
-        if differing:
-            name = differing[0]
-            raise CheckpointError(
-                f"{path} does not fit {CONFIG}: {name[:80]} has shape {there.get(name)} where "
-                f"{expected.get(name)} is expected"
-            )
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            expected = {name: list(value.shape) for name, value in kind(settings).state_dict().items()}
+    except Exception:  # a network of another package may not support "meta"
+        expected = there
+    differing = sorted(name for name in {*expected, *there} if expected.get(name) != there.get(name))
+    if differing:
+        name = differing[0]
+        raise CheckpointError(
+            f"{folder / WEIGHTS} does not fit {CONFIG}: {name[:80]} has shape {there.get(name)} where "
+            f"{expected.get(name)} is expected"
+        )
     try:
         with torch.random.fork_rng(devices=[]):  # its weights are replaced at once
             return kind(settings)
@@ -292,30 +286,17 @@ Triangle meshes at any resolution, scaled to unit area; {sampled}, features {set
 
 @dataclass
 class State:
-    """What a run needs to go on as if it had not stopped.
+    """What a run needs to go on as if it had not stopped."""
 
-    Attributes
-    ----------
-    epoch, step : finished ones.
-    weights, average : of the network; the average is empty if there is none.
-    optimiser : dict of str to Tensor
-        ``<parameter>/<name>``, such as ``lift.offset/exp_avg``.
-    rng : dict of str to Tensor
-        Random states of each process: ``<rank>/cpu``, ``<rank>/cuda``.
-    history : one row per epoch.
-    best : epoch and value of the best validation.
-    config : settings of the run, to notice if they have changed.
-    """
-
-    epoch: int
+    epoch: int  # the last finished one, as step
     step: int
     weights: dict[str, Tensor]
-    optimiser: dict[str, Tensor]
-    rng: dict[str, Tensor]
-    average: dict[str, Tensor] = field(default_factory=dict)
-    history: list[Plain] = field(default_factory=list)
-    best: Plain = field(default_factory=dict)
-    config: Plain = field(default_factory=dict)
+    optimiser: dict[str, Tensor]  # by parameter and name, such as lift.offset/exp_avg
+    rng: dict[str, Tensor]  # random states of each process: RANK/cpu, RANK/cuda
+    average: dict[str, Tensor] = field(default_factory=dict)  # of the weights; empty if there is none
+    history: list[Plain] = field(default_factory=list)  # one row per epoch
+    best: Plain = field(default_factory=dict)  # epoch and value of the best validation
+    config: Plain = field(default_factory=dict)  # settings of the run, to notice if they have changed
 
     def save(self, folder: str | Path) -> None:
         """Write one file, so that tensors and numbers belong to the same step."""

@@ -128,19 +128,9 @@ def write_filters(
     )
 
 
-_LAYER_WORDS = {
-    "blocks": "block",
-    "conv1": "first convolution",
-    "conv2": "second convolution",
-    "head": "",
-    "block": "ECHO block,",
-    "conv": "last convolution",
-}
-
-
 def _layer_name(path: str) -> str:
     """Return the path of a module in words: "blocks.0.conv1" is "block 1 first convolution"."""
-    words = (
-        str(int(word) + 1) if word.isdecimal() else _LAYER_WORDS.get(word, word) for word in path.split(".")
-    )
+    convolutions = {"conv1": "first convolution", "conv2": "second convolution", "conv": "last convolution"}
+    known = {"blocks": "block", "head": "", "block": "ECHO block,", **convolutions}
+    words = (str(int(word) + 1) if word.isdecimal() else known.get(word, word) for word in path.split("."))
     return " ".join(filter(None, words))

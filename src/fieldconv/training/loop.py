@@ -340,7 +340,7 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
         if not torch.isfinite(value).all():
             return f"the weights {name} are no longer finite; lower the learning rate or set --clip 1"
     for key, values in chunk.surface.to_dict().items():
-        if isinstance(values, Tensor) and not _finite(values):
+        if isinstance(values, Tensor) and not torch.isfinite(values).all():
             return (
                 f"the surface's {key} has values that are not finite; check that mesh with `fieldconv info`"
             )
@@ -348,7 +348,7 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
 
     def watch(name: str) -> Callable[[nn.Module, object, object], None]:
         def hook(module: nn.Module, inputs: object, output: object) -> None:
-            if not first and isinstance(output, Tensor) and not _finite(output):
+            if not first and isinstance(output, Tensor) and not torch.isfinite(output).all():
                 first.append(f"{name} ({type(module).__name__})")
 
         return hook
@@ -364,9 +364,3 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
     if first:
         return f"{first[0]} is the first layer whose output is not finite; lower the learning rate"
     return "the network's output is finite, so its target is not usable; check the labels"
-
-
-def _finite(values: Tensor) -> bool:
-    if values.is_complex():
-        values = torch.view_as_real(values)
-    return bool(torch.isfinite(values).all()) if values.is_floating_point() else True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 import torch.distributed as dist
@@ -78,8 +78,6 @@ def threads_of(machine: Machine) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@contextmanager
-def own_randomness() -> Iterator[None]:
+def own_randomness() -> AbstractContextManager[None]:
     """Restore torch's random state after the block, which may seed it."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        yield
+    return torch.random.fork_rng(devices=range(torch.cuda.device_count()))

@@ -112,14 +112,9 @@ def calibrate(model: Network, data: Examples) -> float:
     Parameters
     ----------
     model : Network
-        For a task whose outputs are scores of classes, such as segmentation.
+        For a task whose outputs are scores of classes, such as segmentation; others raise ValueError.
     data : SurfaceDataset
         Shapes that were not learnt from.
-
-    Raises
-    ------
-    ValueError
-        If the task has no probabilities.
     """
     task = task_named(data.task)
     if not task.calibrated:

@@ -17,15 +17,9 @@ from fieldconv.tasks.base import Task
 
 
 class NetworkOutputs:
-    """Calls a network for one surface at a time, averaged over orientations of the shape.
+    """Calls a network for one surface at a time, averaged over ``rotations`` orientations of the shape.
 
-    Parameters
-    ----------
-    model : Network
-    task : Task
-        Combines the outputs of several orientations.
-    rotations : int
-        Number of orientations; they matter if the inputs turn with the shape.
+    The task combines their outputs. They differ if the network's inputs turn with the shape.
     """
 
     def __init__(self, model: Network, task: Task, rotations: int = 1) -> None:

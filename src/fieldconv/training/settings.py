@@ -159,16 +159,9 @@ class RunSettings:
 
     def to_dict(self) -> Plain:
         """Return plain values that JSON and YAML can hold."""
-        return {
-            "task": self.task,
-            "preset": self.preset,
-            "network_name": self.network_name,
-            "finetune": self.finetune,
-            "source": self.source.to_dict(),
-            "network": self.network.to_dict(),
-            "training": self.training.to_dict(),
-            "machine": asdict(self.machine),
-        }
+        whole = {key: getattr(self, key) for key in WHOLE}
+        parts = {part: getattr(self, part).to_dict() for part in ("source", "network", "training")}
+        return {**whole, **parts, "machine": asdict(self.machine)}
 
     def save(self, path: str | Path) -> None:
         """Write YAML that ``--config`` reads."""

@@ -39,24 +39,16 @@ COSTS, PAGE = "costs", "report.html"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of a comparison.
-
-    Attributes
-    ----------
-    networks : list of Compared
-        Runs and costs of each network, the best first.
-    differences : list of Difference
-        Difference between every two networks, with the p-value of a paired test.
-    page : path
-        The report.
-    failed : dict of str to str
-        Folders of runs that failed, and why.
-    """
+    """Result of a comparison."""
 
     networks: list[Compared]
+    """Runs and costs of each network, the best first."""
     differences: list[Difference]
+    """Difference between every two networks, with the p-value of a paired test."""
     page: Path
+    """The report."""
     failed: dict[str, str]
+    """Folders of runs that failed, and why."""
 
 
 def compare(
@@ -102,10 +94,6 @@ def compare(
         Print nothing.
     **changes
         Any setting of data, networks or training, such as ``features="xyz"``.
-
-    Returns
-    -------
-    Comparison
     """
     out = Path(out)
     if epochs is not None and budget is not None:

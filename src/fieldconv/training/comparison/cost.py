@@ -35,24 +35,12 @@ MESHES = 3  # whose preparation is timed
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a network.
+    """Cost of a network."""
 
-    Attributes
-    ----------
-    parameters : int
-        Learnt real numbers.
-    preparation : float
-        Seconds to prepare a mesh, the median of a few.
-    step : float
-        Seconds of a training step.
-    memory : int or None
-        Bytes by which training steps make the process larger; None where the system does not tell.
-    """
-
-    parameters: int
-    preparation: float
-    step: float
-    memory: int | None
+    parameters: int  # learnt real numbers
+    preparation: float  # seconds to prepare a mesh, the median of a few
+    step: float  # seconds of a training step
+    memory: int | None  # bytes by which steps make the process larger; None where the system does not tell
 
 
 def measured_cost(

@@ -89,14 +89,8 @@ def paired_test(differences: ArrayLike, *, rounds: int = 20_000) -> float:
     """Return how likely a mean difference at least this large is if two networks do equally well.
 
     If neither is better, the sign of each shape's difference is a coin toss. All signs are tried for few
-    shapes, random ones for many. Nothing else is assumed about the numbers, which may be 0 and 1.
-
-    Parameters
-    ----------
-    differences : (n,) floats
-        Differences of the two networks' numbers on each shape.
-    rounds : int
-        Number of random choices of signs.
+    shapes, random ones (``rounds`` of them) for many. Nothing else is assumed about the numbers, which may be
+    0 and 1.
 
     Examples
     --------

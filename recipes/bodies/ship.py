@@ -26,7 +26,7 @@ from fieldconv.tasks import TemplatePoints
 from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.tasks.template_points import places_of
 from fieldconv.training.checkpoint import read_config, save_pretrained
-from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.training.fit import NetworkOutputs, evaluation_mode
 from recipes.bodies.dataset import Bodies
 from recipes.bodies.train import KEPT_OUT
 

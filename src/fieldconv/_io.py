@@ -21,15 +21,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; rename it onto ``path`` only if the block succeeds.
 
     Whatever stops the block (an exception, a full disk, Ctrl-C, SIGKILL), the old file stays as it was.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "labels.txt"
-    >>> with atomic_path(target) as temporary:
-    ...     _ = temporary.write_text("1 2 3", encoding="utf-8")
-    >>> read_text(target)
-    '1 2 3'
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

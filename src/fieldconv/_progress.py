@@ -20,13 +20,7 @@ LINE_SECONDS = 10.0  # between two lines
 
 
 class Progress:
-    """Progress of a long call, on standard error: ``with Progress(…) as progress``.
-
-    Examples
-    --------
-    >>> with Progress("Reading", 2) as progress:
-    ...     progress.step()
-    """
+    """Progress of a long call, on standard error: ``with Progress("Reading", 2) as progress``."""
 
     def __init__(
         self,
@@ -113,13 +107,7 @@ class Progress:
 def track(
     things: Iterable[Thing], what: str, *, total: int | None = None, quiet: bool = False
 ) -> Iterator[Thing]:
-    """Yield ``things`` and show the progress.
-
-    Examples
-    --------
-    >>> list(track([1, 2, 3], "Counting"))
-    [1, 2, 3]
-    """
+    """Yield ``things`` and show the progress."""
     with Progress(what, total or length_hint(things) or None, quiet=quiet) as progress:
         for thing in things:
             yield thing

@@ -16,8 +16,7 @@ from fieldconv.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks import task_named
 from fieldconv.training import CheckpointError, evaluate, load, match, predict, train
-from fieldconv.training.fit import attach_task
-from fieldconv.training.outputs import NetworkOutputs
+from fieldconv.training.fit import NetworkOutputs, attach_task
 from tests.training.blobs import blob, blobs, tiny_network
 
 

@@ -232,7 +232,7 @@ def command_texts(command: Callable[..., object]) -> tuple[list[str], list[str],
 
     Examples
     --------
-    >>> def show(mesh, radius):
+    >>> def show(mesh):
     ...     '''Show a mesh.
     ...
     ...     $ fieldconv show MESH
@@ -240,7 +240,6 @@ def command_texts(command: Callable[..., object]) -> tuple[list[str], list[str],
     ...     Args:
     ...         mesh: File of a mesh,
     ...             or of points.
-    ...         radius: Radius of discs.
     ...     '''
     >>> about, examples, texts = command_texts(show)
     >>> about, examples, texts["mesh"]

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import fieldconv as fc
 from fieldconv import training
 from fieldconv._duration import duration
 from fieldconv.commands.results import print_metrics, printed_warnings
-
-if TYPE_CHECKING:
-    from fieldconv.datasets import SurfaceDataset
-    from fieldconv.networks import Network
-    from fieldconv.viz import Panel
 
 
 def demo_command(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:
@@ -65,11 +59,11 @@ Try next
     return 0
 
 
-def _draw_demo(model: Network, test: SurfaceDataset, out: Path) -> Path:
+def _draw_demo(model: fc.networks.Network, test: fc.datasets.SurfaceDataset, out: Path) -> Path:
     """Write coloured meshes of a few test creatures, and a picture of truth and prediction."""
     names = tuple(test.class_names)
     palette = fc.viz.categorical(test.num_classes)
-    panels: dict[str, list[Panel]] = {"truth": [], "prediction": []}
+    panels: dict[str, list[fc.viz.Panel]] = {"truth": [], "prediction": []}
     for index in range(min(4, len(test))):
         mesh = test.meshes(index)[0]
         labels = {"truth": test[index].vertex_y.numpy(), "prediction": model.predict(mesh)}

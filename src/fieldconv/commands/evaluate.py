@@ -29,7 +29,7 @@ def evaluate_command(
     samples: int | None = None,
     out: Path | None = None,
     **changes: Any,
-) -> int:
+) -> None:
     """Measure a trained network: a table of metrics, and JSON, curves and a report in the run's folder.
 
     $ fieldconv evaluate RUN
@@ -67,4 +67,3 @@ def evaluate_command(
         print_metrics(
             fc.evaluate(model, data, rotations=rotations, out=out or run, run=run, part=part, quiet=False)
         )
-    return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,6 @@ from fieldconv.commands.arguments import Meshes
 from fieldconv.commands.results import print_line, print_table
 from fieldconv.geometry.geodesic.discs import PAIR_BYTES, RADIUS
 from fieldconv.surface.settings import SAMPLES
-
-if TYPE_CHECKING:
-    from fieldconv.geometry import Mesh
 
 COUNTED_DISCS = 200
 COUNTED_VERTICES = 4096  # larger meshes are coarsened before discs are counted
@@ -76,7 +72,7 @@ def _show_folder(folder: Path) -> bool:
     return unusable > 0
 
 
-def _show(shape: Mesh, title: str, radius: float, samples: int) -> bool:
+def _show(shape: fc.Mesh, title: str, radius: float, samples: int) -> bool:
     """Print a mesh's counts and problems, then its neighbourhoods; return whether it cannot be used."""
     shape = fc.geometry.with_near_numbers(shape)
     report = shape.check()
@@ -119,7 +115,7 @@ def _price(pairs: float, seconds: float, size: float) -> str:
     return f"about {number} pairs, {gigabytes} GB, {duration(max(seconds, 0.1))} on one core"
 
 
-def _neighbours(shape: Mesh, radius: float) -> NDArray[np.int64]:
+def _neighbours(shape: fc.Mesh, radius: float) -> NDArray[np.int64]:
     """Return the number of vertices in some discs, counted on a coarser mesh if there are many."""
     coarse = fc.geometry.coarsen(shape, COUNTED_VERTICES, rounds=0)
     count = len(coarse.mesh.vertices)

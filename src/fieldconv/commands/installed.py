@@ -11,7 +11,7 @@ import fieldconv as fc
 from fieldconv.models import CARD, MODELS, WEIGHTS
 
 
-def models_command() -> int:
+def models_command() -> None:
     """List the networks that come with the package; predict, match, evaluate and train --finetune take them.
 
     $ fieldconv models
@@ -21,7 +21,6 @@ def models_command() -> int:
         size = (network.folder / WEIGHTS).stat().st_size / 1e6
         card = network.folder / CARD
         print(f"{name:16}{network.about}\n{'':16}task {network.task}, {size:.1f} MB, card {card}")
-    return 0
 
 
 def cache_command(action: Literal["size", "clear"] = "size", /, folder: str | None = None) -> None:
@@ -41,7 +40,7 @@ def cache_command(action: Literal["size", "clear"] = "size", /, folder: str | No
     print(f"{count} files, {size / 1e6:.1f} MB, {done} {store.folder} ({limit})")
 
 
-def bench_command(tables: tuple[Literal["geodesics", "layers"], ...] = ("geodesics", "layers"), /) -> int:
+def bench_command(tables: tuple[Literal["geodesics", "layers"], ...] = ("geodesics", "layers"), /) -> None:
     """Measure speed and accuracy on this machine, as ratios to stated baselines.
 
     Args:
@@ -61,4 +60,3 @@ def bench_command(tables: tuple[Literal["geodesics", "layers"], ...] = ("geodesi
             runpy.run_path(sys.argv[0], run_name="__main__")
     finally:
         sys.argv = arguments
-    return 0

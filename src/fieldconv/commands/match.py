@@ -22,7 +22,7 @@ def match_command(
     samplings: int = 1,
     refine: bool = False,
     also: tuple[Also, ...] = (),
-) -> int:
+) -> None:
     """Map every vertex of mesh A to a vertex of mesh B, and carry the colours of B over to A.
 
     Writes map.npy and map.csv (vertex of A, vertex of B, confidence), and two coloured meshes: B,
@@ -67,4 +67,3 @@ def match_command(
         f"{100 * confidence.mean():.0f} %, in {out}."
     )
     print(f"Same colours mean same place: fieldconv view {out / names[0]}.ply {out / names[1]}.ply")
-    return 0

@@ -28,7 +28,7 @@ def pack_command(
     damaged: int | None = None,
     size: str = "1GB",
     **settings: Any,
-) -> int:
+) -> None:
     """Prepare the training and test meshes of a folder, and put them into few large files.
 
     A file for each mesh is slow to read when there are very many. Training reads a packed folder as any
@@ -80,4 +80,3 @@ def pack_command(
     packer.finish()
     print(f"{packer.surfaces:,} surfaces in {packer.files:,} files, {packer.bytes / 1e9:.3g} GB.")
     print(f"Try: fieldconv train {task} --data {shlex.quote(str(out))} --out RUN")
-    return 0

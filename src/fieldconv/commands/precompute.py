@@ -8,10 +8,10 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -126,8 +126,12 @@ def _by_processes(jobs: list[Job], workers: int) -> Generator[Outcome, None, Non
     spawn = get_context("spawn")  # not fork: the parent may hold threads
     pool = ProcessPoolExecutor(workers, spawn, _start_worker, (max(cores // workers, 1),))
     try:
-        with _ignored_ctrl_c():  # child processes inherit this; the parent handles Ctrl-C
+        # Child processes inherit that they ignore Ctrl-C; the parent handles it.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
             left = {pool.submit(prepare, *job) for job in jobs}
+        finally:
+            signal.signal(signal.SIGINT, before)
         while left:
             done, left = wait(left, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
@@ -168,15 +172,6 @@ def _by_dask(jobs: list[Job], address: str) -> Generator[Outcome, None, None]:
                 yield future.result()
             except Exception as error:  # any failure of a worker, or its repeated loss
                 yield True, f"{named[future.key]}: {' '.join(str(error).split())[:300]}"
-
-
-@contextmanager
-def _ignored_ctrl_c() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _start_worker(threads: int) -> None:

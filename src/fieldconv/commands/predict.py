@@ -87,11 +87,10 @@ def predict_command(
             notes.append(f"  {path}: {note}")
     if rows and len(rows[0]) > 1:
         write_csv(out / "predictions.csv", list(rows[0]), (list(row.values()) for row in rows))
-    trained = model.task is not None
-    content = {"run": str(run), "trained": trained, "meshes": records, "problems": problems}
+    content = {"run": str(run), "trained": model.task is not None, "meshes": records, "problems": problems}
     write_json(out / "predictions.json", content)
     print(f"{len(rows)} of {len(paths)} meshes done, in {out}.")
-    if not trained:
+    if model.task is None:
         print("The network was never trained, so its results mean nothing.")
     print("\n".join(notes[:PRINTED_NOTES]), end="\n" if notes else "")
     if len(notes) > PRINTED_NOTES:

@@ -7,12 +7,8 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fieldconv import geometry, runs
-
-if TYPE_CHECKING:
-    from fieldconv.tasks import Evaluation
+from fieldconv import geometry, runs, tasks
 
 
 def mesh_paths(named: Sequence[Path]) -> list[Path]:
@@ -78,7 +74,7 @@ def print_table(
     Console(highlight=False).print(table)
 
 
-def print_metrics(result: Evaluation) -> None:
+def print_metrics(result: tasks.Evaluation) -> None:
     """Print a table of an evaluation's numbers."""
     run = runs.Run(evaluation=result)
     context = {key: runs.metric_context(run, key) for key in result.metrics}

@@ -17,9 +17,9 @@ from fieldconv.training.evidence import write_filters as write_filters
 from fieldconv.training.evidence import write_report as write_report
 from fieldconv.training.fit import start_from as start_from
 from fieldconv.training.loop import TrainingError as TrainingError
-from fieldconv.training.machine import is_first_process as is_first_process
 from fieldconv.training.measure import calibrate as calibrate
 from fieldconv.training.measure import evaluate as evaluate
+from fieldconv.training.run import is_first_process as is_first_process
 from fieldconv.training.run import train as train
 from fieldconv.training.run import train_from as train_from
 from fieldconv.training.settings import FILE as FILE

@@ -26,8 +26,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.surface.views import at_vertices
 from fieldconv.tasks import all_tasks, task_named
 from fieldconv.tasks.base import Decoded, Prediction, Task
-from fieldconv.training.fit import check_network
-from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.training.fit import NetworkOutputs, check_network, evaluation_mode
 from fieldconv.viz.colours import position_colours
 from fieldconv.viz.values import known_up, vertex_colours, write_shape
 

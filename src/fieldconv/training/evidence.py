@@ -17,7 +17,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples
 from fieldconv.training.checkpoint import load
-from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.training.fit import NetworkOutputs, evaluation_mode
 from fieldconv.viz import filter_page, report_page
 from fieldconv.viz.figures import arrange
 from fieldconv.viz.values import known_up, write_shape

@@ -1,15 +1,21 @@
-"""Whether a network and a dataset fit each other, and how each is made ready for the other."""
+"""Whether a network and a dataset fit each other, how each is made ready for the other, and outputs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from fieldconv.networks.protocol import Network
+from fieldconv.surface.surface import Surface
+from fieldconv.surface.views import on_device, orientations
 from fieldconv.tasks import task_named
-from fieldconv.tasks.base import Examples
+from fieldconv.tasks.base import Examples, Task
 
 DENSITY_PROBE = 20  # examples from which the usual number of samples is taken
 
@@ -63,12 +69,8 @@ def attach_task(model: Network, data: Examples) -> None:
 def start_from(model: Network, base: Network) -> list[str]:
     """Copy the weights of another network that fit; return the names of those that stay new.
 
-    Another number of outputs changes the last layer only, so that all layers before it are copied.
-
-    Raises
-    ------
-    ValueError
-        If no weights fit.
+    Another number of outputs changes the last layer only, so that all layers before it are copied. Raise
+    ValueError if no weights fit.
     """
     weights = base.state_dict()
     fresh = []
@@ -100,3 +102,44 @@ def divided(data: Examples, share: float, seed: int) -> tuple[Examples, Examples
             f"{len(data)} examples cannot be divided into training and validation; set validation to 0"
         )
     return data[sorted(order[count:].tolist())], data[sorted(order[:count].tolist())]
+
+
+class NetworkOutputs:
+    """Outputs for one surface at a time, on the CPU and of single precision.
+
+    The task averages over ``rotations`` orientations, which differ if the inputs turn with the shape.
+    """
+
+    def __init__(self, model: Network, task: Task, rotations: int = 1) -> None:
+        self.model, self.task, self.rotations = model, task, rotations
+
+    def __call__(self, surface: Surface) -> Tensor:
+        return self.task.combine([self._tempered(self.model(turned)) for turned in self._turned(surface)])
+
+    def with_descriptors(self, surface: Surface) -> tuple[Tensor, NDArray[np.float32] | None]:
+        """Return the outputs, and the mean descriptors if the network has any."""
+        pairs = [self.model.with_descriptors(turned) for turned in self._turned(surface)]
+        outputs = self.task.combine([self._tempered(one) for one, _ in pairs])
+        described = [one.float().cpu().numpy() for _, one in pairs if one is not None]
+        return outputs, np.mean(described, 0) if described else None
+
+    def _tempered(self, outputs: Tensor) -> Tensor:
+        outputs, temperature = outputs.float().cpu(), self.model.temperature
+        return outputs if temperature == 1 or not self.task.calibrated else outputs / temperature
+
+    def _turned(self, surface: Surface) -> Iterator[Surface]:
+        device = next(self.model.parameters()).device
+        for turned in orientations(surface, self.rotations, self.model.config.features):
+            yield on_device(turned, device)
+
+
+@contextmanager
+def evaluation_mode(model: Network) -> Iterator[None]:
+    """Put the network into evaluation mode inside the block, and keep no gradients."""
+    before = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(before)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -194,8 +195,6 @@ class TrainingLoop:
         self.step += 1
         return totals
 
-    # Validation and checkpoints
-
     def _validate(self, validation: Examples) -> Evaluation:
         own = None
         if self.fabric.is_global_zero:
@@ -346,15 +345,13 @@ def _cause(model: nn.Module, chunk: Chunk) -> str:
             )
     first: list[str] = []
 
-    def watch(name: str) -> Callable[[nn.Module, object, object], None]:
-        def hook(module: nn.Module, inputs: object, output: object) -> None:
-            if not first and isinstance(output, Tensor) and not torch.isfinite(output).all():
-                first.append(f"{name} ({type(module).__name__})")
-
-        return hook
+    def watch(name: str, module: nn.Module, inputs: object, output: object) -> None:
+        if not first and isinstance(output, Tensor) and not torch.isfinite(output).all():
+            first.append(f"{name} ({type(module).__name__})")
 
     # Hooks of layers run before those of the modules around them, which catch layers that are not called.
-    handles = [module.register_forward_hook(watch(name)) for name, module in model.named_modules() if name]
+    layers = [(name, layer) for name, layer in model.named_modules() if name]
+    handles = [layer.register_forward_hook(partial(watch, name)) for name, layer in layers]
     try:
         with torch.no_grad():
             model(chunk.surface)

@@ -19,8 +19,7 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Evaluation, Examples, Task
 from fieldconv.tasks.base.label_task import fit_temperature
 from fieldconv.training.checkpoint import read_config, save_pretrained
-from fieldconv.training.fit import check_fit, prepared_for
-from fieldconv.training.outputs import NetworkOutputs, evaluation_mode
+from fieldconv.training.fit import NetworkOutputs, check_fit, evaluation_mode, prepared_for
 
 ORIGIN = ("dataset", "up", "benchmark", "preset", "training", "source")  # keys of a checkpoint about its run
 MAX_SCORES = 2**24  # to find a temperature with; a random share of each shape's if there are more

@@ -46,17 +46,7 @@ def learning_rate(config: TrainingConfig, step: int, steps: int) -> float:
 
 
 class MovingAverage:
-    """Exponential moving average of the weights, with a smaller decay in the first steps.
-
-    Examples
-    --------
-    >>> layer = nn.Linear(1, 1, bias=False)
-    >>> average = MovingAverage(layer, 0.9)
-    >>> with torch.no_grad(): _ = layer.weight.fill_(1.0)
-    >>> average.update(0)
-    >>> torch.allclose(average.weights["weight"], layer.weight * 0.9, atol=0.2)
-    True
-    """
+    """Exponential moving average of the weights, with a smaller decay in the first steps."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import yaml
 
-from fieldconv._checked import Plain, checked, field_types, shown
+from fieldconv._checked import Plain, check_count, checked, field_types, shown
 from fieldconv._io import read_text, write_text
 from fieldconv.datasets.source import DataSource
 from fieldconv.networks import network_named
@@ -48,10 +48,9 @@ class Machine:
     def __post_init__(self) -> None:
         if "64" in self.precision:
             raise ValueError("precision is 64-true; surfaces are of single precision, choose 32-true or less")
-        for name in ("num_nodes", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}; give a whole number from 1 up")
+        check_count("num_nodes", self.num_nodes)
+        if self.threads is not None:
+            check_count("threads", self.threads)
 
 
 @dataclass(frozen=True, kw_only=True)

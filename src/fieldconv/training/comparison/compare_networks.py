@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from fieldconv._checked import field_types
+from fieldconv._checked import check_count, field_types
 from fieldconv._duration import duration
 from fieldconv._progress import Progress
 from fieldconv.datasets.folder_dataset import DataFolder
@@ -238,17 +238,10 @@ def plan_runs(
     """Return the runs of a comparison, network by network; the parameters are those of `compare`.
 
     A network goes without a setting in ``changes`` that only another of them has.
-
-    Examples
-    --------
-    >>> runs = plan_runs("segmentation", ["fcnet", "diffusionnet"], seeds=2, recipe="own", preset="tiny")
-    >>> [(run_name(run), run.training.learning_rate) for run in runs[1:3]]
-    [('fcnet-seed-1', 0.005), ('diffusionnet-seed-0', 0.001)]
     """
     if recipe not in get_args(Recipe):
         raise ValueError(f"recipe is {recipe!r}; choose common or own")
-    if seeds < 1:
-        raise ValueError(f"seeds is {seeds}; give a whole number from 1 up")
+    check_count("seeds", seeds)
     if not networks:
         raise ValueError("no networks to compare; name at least one")
     twice = [name for name in dict.fromkeys(networks) if list(networks).count(name) > 1]

@@ -25,7 +25,7 @@ from fieldconv.surface.surface import Surface
 from fieldconv.tasks import task_named
 from fieldconv.training.fit import attach_task
 from fieldconv.training.loop import TrainingLoop
-from fieldconv.training.machine import make_fabric, threads_of
+from fieldconv.training.run import make_fabric, threads_of
 from fieldconv.training.settings import RunSettings, read_settings
 
 STEPS = 4  # timed together

@@ -117,7 +117,7 @@ def test_matching_is_a_mean_over_pairs_of_means_over_points() -> None:
             known[name] = torch.arange(float(count))[:, None] if count == 2 else torch.zeros(count, 1)
     data = Data(pairs)
     data.meshes = lambda index: (Mesh(*strip(1)), Mesh(*strip(1)))
-    found = Matching(baselines=()).evaluate(lambda surface: known[surface.name], data, follow=follow)
+    found = Matching().evaluate(lambda surface: known[surface.name], data, follow=follow)
     assert found.metrics["mean_average_precision"] == pytest.approx((1 + 1 / 4) / 2)
     assert [shape["average_precision"] for shape in found.shapes] == pytest.approx([1, 1 / 4])
     assert [shape["median_rank"] for shape in found.shapes] == [1, 4]

@@ -18,13 +18,7 @@ from fieldconv.tasks.base.evaluation import Evaluation, Record
 
 
 def read_run(folder: str | Path) -> Run:
-    """Return what a run folder holds; files may be missing.
-
-    Raises
-    ------
-    RunError
-        If there is no such folder, nothing of a run in it, or a file cannot be read.
-    """
+    """Return what a run folder holds; raise RunError if it is none or a file in it cannot be read."""
     folder = Path(folder)
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run folder")
@@ -100,14 +94,7 @@ def _write_records(path: Path, records: Sequence[Mapping[str, object]]) -> None:
 
 
 def write_descriptors(run: str | Path, points: ArrayLike, labels: ArrayLike) -> Path:
-    """Write descriptors in the plane, see `fieldconv.viz.figures.arrange`.
-
-    Parameters
-    ----------
-    run : path
-    points : (n, 2) floats
-    labels : (n,) ints
-        Class of each point, for its colour.
+    """Write descriptors in the plane (n, 2), see `fieldconv.viz.figures.arrange`, and their classes (n,).
 
     Examples
     --------

@@ -17,14 +17,13 @@ from fieldconv.tasks.base.metric import Metric, count
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs that differ only in their seed; often there is just one.
-
-    ``runs`` are by seed, or by any other number. Names are those in ``labels``, or made of group and seed.
-    """
+    """Runs that differ only in their seed; often there is just one."""
 
     name: str
     runs: Mapping[int, Run]
+    """By seed, or by any other number."""
     labels: Mapping[int, str] = field(default_factory=dict, kw_only=True)
+    """Names of the runs; by default they are made of group and seed."""
 
     @property
     def first(self) -> Run:
@@ -103,16 +102,12 @@ class RunGroup:
 
 @dataclass(frozen=True)
 class Compared(RunGroup):
-    """A network in a comparison: what it reached with each seed, and what it costs.
-
-    ``preparation`` and ``step`` are seconds to prepare a mesh and of a training step, ``memory`` the bytes
-    that a step needs.
-    """
+    """A network in a comparison: what it reached with each seed, and what it costs."""
 
     parameters: int
-    preparation: float
-    step: float
-    memory: int | None
+    preparation: float  # seconds to prepare a mesh
+    step: float  # seconds of a training step
+    memory: int | None  # bytes that a step needs
 
     @property
     def metric(self) -> Metric:
@@ -158,17 +153,15 @@ class Compared(RunGroup):
 
 @dataclass(frozen=True)
 class Difference:
-    """How two networks differ on the same shapes.
-
-    ``mean`` is the mean over shapes of the first one's number less the other's, ``chance`` the probability of
-    such a difference between networks that do equally well, corrected for all pairs.
-    """
+    """How two networks differ on the same shapes."""
 
     one: str
     other: str
     mean: float
+    """Mean over shapes of the first one's number less the other's."""
     shapes: int
     chance: float
+    """Probability of such a difference between networks that do equally well, corrected for all pairs."""
 
 
 def group_by_seed(runs: Sequence[Run]) -> list[RunGroup]:
@@ -199,10 +192,8 @@ def _mean_and_spread(at: Floats, heights: Sequence[Floats]) -> Floats:
 def _distinct_names(runs: Sequence[Run]) -> list[str]:
     """Return names of the runs, with the parent folder where names are equal."""
     own = [run.name for run in runs]
-    names = [
-        f"{run.folder.resolve().parent.name}/{run.name}"
-        if run.folder and own.count(run.name) > 1
-        else run.name
-        for run in runs
-    ]
+    names = list(own)
+    for k, run in enumerate(runs):
+        if run.folder and own.count(run.name) > 1:
+            names[k] = f"{run.folder.resolve().parent.name}/{run.name}"
     return [name if names.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(names)]

@@ -7,11 +7,8 @@
 ``log.csv`` (or ``metrics.csv``)
     A line of names, then a row per epoch. ``epoch`` is the x axis.
 ``evaluation/metrics.json``
-    ``task``, ``metrics``, ``class_names``, ``tables`` (``confusion`` and ``iou`` are drawn), ``curves``
-    (name to rows of x, y), ``guesses`` (metric to a way to guess and what it reaches), ``intervals``
-    (metric to its 95 % interval, unless it is a mean over shapes), ``part`` (see `Evaluation`), ``shapes``
-    (``name`` and own numbers of each test shape; ``note``: a text about it; ``order``: a number that is
-    larger for better results) and ``description``, see `Run.with_description`.
+    The fields of `Evaluation` but ``folder``. Of ``tables``, ``confusion`` and ``iou`` are drawn; see
+    `Run.with_description` for ``description``.
 ``evaluation/shapes/<number>.ply``
     Best and worst test shapes with values at their vertices (`fieldconv.viz.write_shape`); <number> is the
     index in ``shapes``. The other mesh of a pair is ``<number>-model.ply``.
@@ -59,22 +56,14 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Run:
-    """A run: what its folder holds, or an evaluation alone.
-
-    Attributes
-    ----------
-    folder : Path or None
-    config : dict
-    history : dict of str to (epochs,) arrays
-        Columns of the log; NaN where a value is missing.
-    evaluation : Evaluation
-        Without numbers if the run has not been evaluated.
-    """
+    """A run: what its folder holds, or an evaluation alone."""
 
     folder: Path | None = None
     config: Record = field(default_factory=dict)
     history: dict[str, Floats] = field(default_factory=dict)
+    """Columns of the log; NaN where a value is missing."""
     evaluation: Evaluation = field(default_factory=lambda: Evaluation("", {}, []))
+    """Without numbers if the run has not been evaluated."""
 
     def with_description(self, description: Mapping[str, object]) -> Run:
         """Return the run with this description of its numbers, unless it has one.

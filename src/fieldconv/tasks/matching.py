@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from torch import Tensor
 
 from fieldconv._arrays import Array, Bools, Floats
 from fieldconv.geometry.spectral.signatures import (
-    Eigenbasis,
     eigenbasis,
     heat_kernel_signature,
     wave_kernel_signature,
@@ -94,9 +92,6 @@ class Matching(PairTask):
     presets = shipped_presets("matching")
     Config = MatchingConfig
 
-    def __init__(self, baselines: Sequence[str] = ("hks", "wks")) -> None:
-        self.baselines = baselines
-
     # Data
 
     def recognises(self, root: Path) -> int:
@@ -145,7 +140,7 @@ class Matching(PairTask):
         own = getattr(network, "title", "network")
         # The key of a pair's number, and of the mean over pairs of these means over points.
         keys = {own: ("average_precision", "mean_average_precision")}
-        for name in self.baselines:
+        for name in ("hks", "wks"):
             keys[name.upper()] = (f"average_precision_{name}", f"{name}_mean_average_precision")
         precisions: dict[str, list[Floats]] = {name: [] for name in keys}
         known: dict[str, list[Tensor]] = {}  # a shape is in several pairs
@@ -155,8 +150,9 @@ class Matching(PairTask):
             if any(surface.name not in known for surface in surfaces):
                 for surface, mesh in zip(surfaces, data.meshes(index), strict=True):
                     basis, sample = eigenbasis(mesh), surface.sample.numpy()
-                    signatures = [signature(name, basis)[sample] for name in self.baselines]
-                    known[surface.name] = [network(surface), *map(torch.from_numpy, signatures)]
+                    signatures = (heat_kernel_signature(basis), wave_kernel_signature(basis))
+                    baselines = [torch.from_numpy(_scaled(values)[sample]) for values in signatures]
+                    known[surface.name] = [network(surface), *baselines]
             described = [known[surface.name] for surface in surfaces]
             record: Record = {"name": pair_name(pair), "vertices": pair.scene.num_vertices}
             for (name, (key, _)), scene, model in zip(keys.items(), *described, strict=True):
@@ -225,7 +221,6 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
     return precision_recall(distance, right[queries])
 
 
-def signature(kind: str, basis: Eigenbasis) -> Floats:
-    """Return the heat or wave kernel signature of every vertex, with each scale normalised, as a baseline."""
-    values = heat_kernel_signature(basis) if kind == "hks" else wave_kernel_signature(basis)
-    return np.asarray(values / np.maximum(np.abs(values).mean(0), 1e-30), np.float64)
+def _scaled(signatures: Floats) -> Floats:
+    """Return signatures with the mean size of each scale at 1."""
+    return np.asarray(signatures / np.maximum(np.abs(signatures).mean(0), 1e-30), np.float64)

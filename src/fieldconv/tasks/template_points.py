@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -278,71 +278,46 @@ class TemplatePoints(Task):
 
 
 class Places:
-    """A template whose vertices know their places in the embedding, see `embed_template`.
-
-    Attributes
-    ----------
-    place : (T, d) float64, of each vertex in the embedding.
-    anchors : (A,) int64, vertices.
-    vertex_labels : (T, levels) int64, parts at each level, counted from 0 in each.
-    starts : where each level begins in the outputs, and last the anchors.
-    """
+    """A template whose vertices know their places in the embedding, see `embed_template`."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
         data = mesh.vertex_data
         columns = sorted((key for key in data if key.startswith("place_")), key=lambda key: int(key[6:]))
+        # (T, d) place of each vertex in the embedding.
         self.place = np.stack([data[key] for key in columns], 1).astype(np.float64)
+        self.dims = int(self.place.shape[1])
         number = data["anchor"]
         order = np.argsort(np.where(number < 0, len(number), number), kind="stable")
-        self.anchors = order[: number.max() + 1]
+        self.anchors = order[: number.max() + 1]  # (A,) vertices
         levels = [data[key] for key in sorted(data) if key.startswith("label_")]
         none = np.zeros((len(self.place), 0))
+        # (T, levels) parts at each level, counted from 0 in each.
         self.vertex_labels = np.column_stack([none, *levels]).astype(np.int64)
+        # Where each level begins in the outputs, and last the anchors.
         self.starts = [0, *np.cumsum(self.vertex_labels.max(0, initial=-1) + 1).tolist()]
-
-    @property
-    def labels(self) -> int:
-        """Number of part labels, of all levels together."""
-        return int(self.starts[-1])
-
-    @property
-    def dims(self) -> int:
-        """Dimensions of the embedding."""
-        return int(self.place.shape[1])
-
-    @cached_property
-    def tree(self) -> cKDTree:
-        return cKDTree(self.place)
-
-    @cached_property
-    def anchor_place(self) -> NDArray[np.float32]:
-        return self.place[self.anchors].astype(np.float32)
-
-    @cached_property
-    def around(self) -> NDArray[np.float32]:
-        """(A, A) weights of anchors in one another's places."""
+        self.labels = int(self.starts[-1])  # part labels, of all levels together
+        self.anchor_place: NDArray[np.float32] = self.place[self.anchors].astype(np.float32)
         distance = np.linalg.norm(self.anchor_place[:, None] - self.anchor_place[None], axis=2)
-        return np.asarray(np.exp(-0.5 * (distance / PLACE_WIDTH) ** 2), np.float32)
+        # (A, A) weights of anchors in one another's places.
+        self.around = np.asarray(np.exp(-0.5 * (distance / PLACE_WIDTH) ** 2), np.float32)
+        self.tree, self.anchor_tree = cKDTree(self.place), cKDTree(self.anchor_place)
+        self.tree_at_rest = cKDTree(mesh.vertices)
 
     def coverage(self, place: Array, areas: Floats) -> float:
         """Return the share of the template's area that vertices with these places cover."""
         own = self.mesh.normalised().vertex_areas
 
         def of_anchors(places: Array, weights: Floats) -> Floats:
-            nearest = self._trees[1].query(np.nan_to_num(places))[1]
+            nearest = self.anchor_tree.query(np.nan_to_num(places))[1]
             return np.asarray(np.bincount(nearest, weights, len(self.anchors)), np.float64)
 
         wanted = of_anchors(self.place, own)
         return float(wanted[of_anchors(place, areas) > ANCHOR_COVERAGE * wanted].sum() / own.sum())
 
-    @cached_property
-    def _trees(self) -> tuple[cKDTree, cKDTree]:
-        return cKDTree(self.mesh.vertices), cKDTree(self.anchor_place)
-
     def at_positions(self, positions: Array) -> tuple[Floats, Ints]:
         """Return (n, d) places and (n, levels) parts of positions on the template at rest."""
-        distance, near = self._trees[0].query(np.asarray(positions, np.float64), k=3)
+        distance, near = self.tree_at_rest.query(np.asarray(positions, np.float64), k=3)
         share = 1 / (distance + 1e-9)
         share /= share.sum(1, keepdims=True)
         place = np.einsum("nk,nkd->nd", share, self.place[near])
@@ -353,7 +328,7 @@ class Places:
         known = np.asarray(np.isfinite(positions).all(1))
         place, labels = self.at_positions(np.where(known[:, None], positions, 0))
         many = min(ANCHORS_PER_POINT, len(self.anchors))
-        distance, near = self._trees[1].query(place, k=many)
+        distance, near = self.anchor_tree.query(place, k=many)
         weight = np.exp(-0.5 * (distance**2 - distance[:, :1] ** 2) / ANCHOR_SPREAD**2)
         return near.astype(np.int64), known[:, None] * weight / weight.sum(1, keepdims=True), labels
 
@@ -401,8 +376,8 @@ def embed_template(template: Mesh, anchors: int = ANCHORS) -> Mesh:
 
 def part_names(template: Mesh) -> tuple[str, ...]:
     """Return names for the parts of a template without names: their numbers."""
-    places = places_of(template)
-    return tuple(str(k) for first, last in pairwise(places.starts) for k in range(last - first))
+    starts = places_of(template).starts
+    return tuple(str(k) for first, last in pairwise(starts) for k in range(last - first))
 
 
 @lru_cache(maxsize=4)

@@ -23,18 +23,14 @@ Record: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Curves:
-    """What the curves of an evaluation show, for reports and figures.
-
-    ``x`` and ``y`` name the axes; ``percent`` and ``percent_x`` say whether y and x are shares, shown in
-    percent; ``diagonal`` is what y = x means, if it is to be drawn.
-    """
+    """What the curves of an evaluation show, for reports and figures."""
 
     title: str = "Curves"
     x: str = ""
     y: str = ""
-    percent: bool = False
+    percent: bool = False  # whether y is a share, shown in percent
     percent_x: bool = False
-    diagonal: str = ""
+    diagonal: str = ""  # what y = x means, if it is to be drawn
     caption: str = ""
 
     @classmethod

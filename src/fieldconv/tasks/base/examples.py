@@ -19,13 +19,9 @@ class PairMatches(Protocol):
     """Which samples of the two surfaces of a pair correspond; see `fieldconv.datasets.Matches`."""
 
     match: Tensor
-    """(2, C) int64, samples of the scene, and the sample of the model nearest to the true place."""
     ball: Tensor
-    """(2, K) int64, all samples of the model that count as right for a sample of the scene."""
     scene_ball: Tensor
-    """(2, K) int64, the same with the ball drawn on the scene."""
     samples: Tensor
-    """(1, 2) int64, the number of samples of the scene and of the model."""
 
 
 class PairExample(Protocol):

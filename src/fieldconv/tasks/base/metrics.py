@@ -115,7 +115,7 @@ class PrecisionRecall(NamedTuple):
     """(Q,) rank, from 1, of the first right match."""
 
 
-def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = RECALL) -> PrecisionRecall:
+def precision_recall(distance: ArrayLike, right: ArrayLike) -> PrecisionRecall:
     """Return precision and recall of retrieval by descriptor distance (supplement C).
 
     The candidates of a query are ranked by distance; after r of them, P(r) is the share of right ones among
@@ -139,7 +139,7 @@ def precision_recall(distance: ArrayLike, right: ArrayLike, recall: ArrayLike = 
     precision = found / np.arange(1, hits.shape[1] + 1)
     average = (precision * hits).sum(1) / total[:, 0]
     # The first rank at which found ≥ recall · total; a small slack for 0.1 · 30 = 3.0000000000000004.
-    needed = np.ceil(np.asarray(recall) * total - 1e-9).astype(np.int64)
+    needed = np.ceil(RECALL * total - 1e-9).astype(np.int64)
     ranks = np.stack([np.searchsorted(row, need) for row, need in zip(found, needed, strict=True)])
     return PrecisionRecall(np.take_along_axis(precision, ranks, 1), average, hits.argmax(1) + 1)
 

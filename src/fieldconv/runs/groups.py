@@ -11,7 +11,6 @@ import numpy as np
 
 from fieldconv._arrays import Floats
 from fieldconv.runs.run import Run, epochs_of
-from fieldconv.tasks.base.evaluation import Curves
 from fieldconv.tasks.base.metric import Metric, count
 
 
@@ -76,10 +75,6 @@ class RunGroup:
         if not own or any(len(curve) != len(own[0]) or (curve[:, 0] != own[0][:, 0]).any() for curve in own):
             return None
         return _mean_and_spread(own[0][:, 0], [curve[:, 1] for curve in own])
-
-    @property
-    def curve_texts(self) -> Curves:
-        return self.first.curve_texts
 
     def baselines(self) -> dict[str, Floats]:
         """Return the other curves (k, 2), which do not depend on the network, such as those of signatures."""

@@ -366,7 +366,7 @@ def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves,
     plotted: dict[Curves, dict[str, tuple[ArrayLike, ...]]] = {}
     numbers: dict[str, int] = {}
     for k, group in enumerate(groups):
-        own = plotted.setdefault(group.curve_texts, {}) if group.first.curves else {}
+        own = plotted.setdefault(group.first.curve_texts, {}) if group.first.curves else {}
         if (curve := group.curve()) is not None:
             name = next(iter(group.first.curves)) if _single_run(groups) else group.name
             own[name] = _with_band(curve)
@@ -378,7 +378,7 @@ def _curve_plots(groups: Sequence[RunGroup], width: float) -> list[tuple[Curves,
                     numbers[name] = k
     for group in groups:
         for name, rows in group.baselines().items():
-            plotted[group.curve_texts].setdefault(name, tuple(rows.T))
+            plotted[group.first.curve_texts].setdefault(name, tuple(rows.T))
     plots = []
     for texts, curves in plotted.items():
         further = count_from(len(groups))

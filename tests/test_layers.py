@@ -1,7 +1,7 @@
-"""The layers of the house as a contract: who may import whom, imports inside functions counted.
+"""Which folder of the package may import which; imports inside functions count.
 
-A room may import those that stand before it in `ROOMS`. The few doors upward are in `DOORS`, each with its
-reason; a new one needs a line there.
+A folder may import those that come before it in `LAYERS`. `EXCEPTIONS` lists the few imports in the other
+direction, each with its reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fieldconv.tasks import task_names
 
 ROOT = Path(fieldconv.__file__).parent
 
-ROOMS = (
+LAYERS = (
     ("_arrays", "_process", "_checked", "_duration"),
     ("_compiled", "_io", "_lazy", "_memory", "_presets", "_progress", "_registry"),
     ("geometry",),  # shapes to numbers
@@ -36,7 +36,7 @@ ROOMS = (
     ("commands",),
     ("cli",),
 )
-DOORS = {
+EXCEPTIONS = {
     ("geometry/mesh/mesh.py", "viz"): "mesh.show() and its picture in a notebook",
     ("surface/surface.py", "viz"): "surface.show() and its picture in a notebook",
     ("tasks/base/prediction.py", "viz"): "prediction.show() and its picture in a notebook",
@@ -44,19 +44,19 @@ DOORS = {
     ("networks/protocol.py", "tasks"): "FCNet.for_task: the presets are the task's",
     ("networks/protocol.py", "training"): "model.predict, from_pretrained, save_pretrained, push_to_hub",
 }
-LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 
-# What a room may import besides itself, where that is less than all rooms before it.
-NARROW = {
+# What a folder may import besides itself, where that is less than all folders before it.
+ONLY = {
     "geometry": {"_arrays", "_compiled", "_io", "_lazy", "_process"},
     "runs": {"_arrays", "_io", "_lazy", "tasks"},
     "viz": {"_arrays", "_compiled", "_io", "_lazy", "_process", "_duration", "geometry", "tasks", "runs"},
     "nn": {"ops", "surface"},
     "labels": {"_arrays", "_compiled", "_io", "_lazy", "geometry"},
 }
-# Who may not know whom.
-STRANGERS = [("datasets", "networks"), ("labels", "surface")]
-# What runs and pictures know of tasks: what a number, values at vertices and an evaluation are.
+# (folder, other): the folder must not import the other.
+FORBIDDEN = [("datasets", "networks"), ("labels", "surface")]
+# The modules of tasks that `runs` and `viz` may import: types of results, no task.
 RESULTS = {f"fieldconv.tasks.base.{name}" for name in ("evaluation", "metric", "metrics", "vertex_values")}
 
 
@@ -65,7 +65,7 @@ def modules() -> list[Path]:
 
 
 def imports(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """The modules of the package that a file imports, anywhere in it, and the names it takes from them."""
+    """Yield the modules of the package that a file imports anywhere, and the names it takes from them."""
     package = path.relative_to(ROOT.parent).with_suffix("").parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -82,13 +82,13 @@ def imports(path: Path) -> Iterator[tuple[str, list[str]]]:
                 yield home, names
 
 
-def room_of(module: str) -> str | None:
-    """The room of a module of the package, or None for others and for names of the package itself."""
+def folder_of(module: str) -> str | None:
+    """Return the folder of a module of the package; None for other modules and for the package itself."""
     parts = module.split(".")
     return parts[1] if parts[0] == "fieldconv" and len(parts) > 1 and parts[1] in LEVEL else None
 
 
-def test_every_file_is_in_a_room() -> None:
+def test_every_file_is_in_a_layer() -> None:
     found = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in modules()}
     assert found == set(LEVEL)
 
@@ -96,43 +96,43 @@ def test_every_file_is_in_a_room() -> None:
 @pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_imports_go_down(path: Path) -> None:
     where = path.relative_to(ROOT).as_posix()
-    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    folder = path.relative_to(ROOT).parts[0].removesuffix(".py")
     for module, names in imports(path):
-        other = room_of(module)
+        other = folder_of(module)
         home = ROOT.parent.joinpath(*module.split("."))
         private = [
-            n for n in names if n.startswith("_") and not (other == room and (home / f"{n}.py").is_file())
+            n for n in names if n.startswith("_") and not (other == folder and (home / f"{n}.py").is_file())
         ]
         assert other is None or not private, f"{where} uses {module}'s own names {private}"
-        if other is None or other == room or (where, other) in DOORS:
+        if other is None or other == folder or (where, other) in EXCEPTIONS:
             continue
-        assert LEVEL[other] < LEVEL[room], f"{where} imports {module}, which is above it"
-        assert other in NARROW.get(room, {other}), f"{where} imports {module}, which {room} may not know"
-        assert (room, other) not in STRANGERS, f"{where} imports {module}, which {room} may not know"
-        assert other != "testing", f"{where} imports {module}: product code has no use for testing tools"
+        assert LEVEL[other] < LEVEL[folder], f"{where} imports {module}, which is above it"
+        assert other in ONLY.get(folder, {other}), f"{where} imports {module}, which {folder} must not import"
+        assert (folder, other) not in FORBIDDEN, f"{where} imports {module}, which {folder} must not import"
+        assert other != "testing", f"{where} imports {module}: only tests use testing tools"
 
 
-@pytest.mark.parametrize("room", ["runs", "viz"])
-def test_runs_and_pictures_know_results_but_no_task(room: str) -> None:
-    files = [path for path in modules() if path.relative_to(ROOT).parts[0] == room]
+@pytest.mark.parametrize("folder", ["runs", "viz"])
+def test_runs_and_viz_import_results_but_no_task(folder: str) -> None:
+    files = [path for path in modules() if path.relative_to(ROOT).parts[0] == folder]
     assert len(files) > 3
     for path in files:
-        known = {module for module, _ in imports(path) if room_of(module) == "tasks"}
+        known = {module for module, _ in imports(path) if folder_of(module) == "tasks"}
         assert known <= RESULTS, path.name
 
 
-def test_every_door_is_used() -> None:
+def test_every_exception_is_used() -> None:
     used = {
-        (path.relative_to(ROOT).as_posix(), room_of(module))
+        (path.relative_to(ROOT).as_posix(), folder_of(module))
         for path in modules()
         for module, _ in imports(path)
     }
-    assert set(DOORS) <= used
+    assert set(EXCEPTIONS) <= used
 
 
 # Underscore names that are public in spite of it: of named tuples, notebooks and `os`. Tensors have no other
 # mark than `_version`, which torch documents, of having been changed.
-KNOWN = {"_asdict", "_exit", "_fields", "_replace", "_repr_html_", "_version"}
+PUBLIC_UNDERSCORES = {"_asdict", "_exit", "_fields", "_replace", "_repr_html_", "_version"}
 
 
 def is_private(name: str) -> bool:
@@ -147,7 +147,7 @@ def test_private_names_stay_in_their_module(path: Path) -> None:
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     own |= {node.attr for node in attributes if ast.unparse(node.value) in ("self", "cls")}
     for node in attributes:
-        assert not is_private(node.attr) or node.attr in own | KNOWN, (
+        assert not is_private(node.attr) or node.attr in own | PUBLIC_UNDERSCORES, (
             f"line {node.lineno}: {ast.unparse(node)}"
         )
 

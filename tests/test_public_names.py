@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import types
 from importlib import import_module
 from pathlib import Path
 
@@ -25,6 +26,15 @@ def test_every_name_is_there(name: str) -> None:
         getattr(namespace, shown)
     with pytest.raises(AttributeError, match="has no attribute 'nothing_like_it'"):
         namespace.nothing_like_it  # noqa: B018
+
+
+def test_the_package_shows_what_a_person_uses() -> None:
+    """At most 24 names besides modules, each with an example."""
+    names = {name: getattr(fieldconv, name) for name in dir(fieldconv) if not name.startswith("__")}
+    names = {name: thing for name, thing in names.items() if not isinstance(thing, types.ModuleType)}
+    assert 0 < len(names) <= 24
+    assert [name for name, thing in names.items() if ">>>" not in (thing.__doc__ or "")] == []
+    assert "__version__" in dir(fieldconv)
 
 
 def test_there_are_such_namespaces() -> None:

@@ -6,4 +6,8 @@ __version__ = "0.2.0"
 
 # The public names and modules are listed in __init__.pyi and loaded on first use: `import fieldconv` must not
 # wait for torch.
-__getattr__, __dir__ = lazy(__name__, __file__)
+__getattr__, _names = lazy(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    return ["__version__", *_names()]

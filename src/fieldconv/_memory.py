@@ -28,6 +28,10 @@ def keep_freed_memory() -> None:
     returns large blocks as soon as they are freed, and the system clears each page before it hands it out
     again, which takes a quarter of the time of a step. With this call the process stays as large as its peak.
     Other C libraries are left alone.
+
+    Examples
+    --------
+    >>> keep_freed_memory()  # doctest: +SKIP
     """
     if platform.libc_ver()[0] == "glibc":
         library = ctypes.CDLL(None)

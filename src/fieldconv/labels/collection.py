@@ -34,9 +34,12 @@ class Sample(NamedTuple):
 class Item:
     """One mesh of a dataset, read when it is needed."""
 
-    name: str  # unique in the dataset
-    read: Callable[[], Sample]  # raises `DatasetError` if a file is malformed
-    group: str = ""  # class, source or part of the set, for splits and summaries
+    name: str
+    """Unique in the dataset."""
+    read: Callable[[], Sample]
+    """Return the mesh and its target; raise `DatasetError` if a file is malformed."""
+    group: str = ""
+    """Class, source or part of the set, for splits and summaries."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,19 @@ class Collection:
     """A whole dataset, or one side of its split."""
 
     name: str
-    task: str  # name of the task that the targets are for
+    task: str
+    """Name of the task that the targets are for."""
     items: tuple[Item, ...] = ()
-    class_names: tuple[str, ...] = ()  # of the classes or parts, if any
-    pairs: tuple[Pair, ...] = ()  # for matching
-    template: Callable[[], Mesh] | None = None  # for correspondence
-    problems: tuple[str, ...] = ()  # a sentence for each thing that is wrong with the folder
-    hint: str = ""  # what to do about them
+    class_names: tuple[str, ...] = ()
+    """Names of the classes or parts, if any."""
+    pairs: tuple[Pair, ...] = ()
+    """Pairs of shapes, for matching."""
+    template: Callable[[], Mesh] | None = None
+    """Return the template, for correspondence."""
+    problems: tuple[str, ...] = ()
+    """A sentence for each thing that is wrong with the folder."""
+    hint: str = ""
+    """What to do about them."""
 
     def error(self, problems: Sequence[str] = ()) -> DatasetError:
         """Return all problems as one exception."""

@@ -29,7 +29,13 @@ DEPTH_FIELDS, MAX_DEPTH = ("blocks", "layers", "depth"), 1000  # fields that cou
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """Settings that every network has; a network adds its own fields."""
+    """Settings that every network has; a network adds its own fields.
+
+    Examples
+    --------
+    >>> NetworkConfig(outputs=3, samples=500).surface_settings.samples
+    500
+    """
 
     network: ClassVar[str] = ""
     """Name of the network."""

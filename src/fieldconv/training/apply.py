@@ -67,6 +67,14 @@ def predict(
         Folder to write the result to, in files called ``name``; by default the mesh's own name.
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured mesh, for programs that do not read PLY.
+
+    Examples
+    --------
+    >>> from fieldconv import FCNet
+    >>> model = FCNet.for_task("segmentation", classes=2, preset="tiny")
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> predict(model, square).scores.shape
+    (4, 2)
     """
     check_network(model)
     check_count("rotations", rotations)
@@ -165,6 +173,14 @@ def match(
         Folder to write ``map.npy``, ``map.csv`` and both meshes to, A with the colours of its matches.
     also : sequence of "obj", "glb" or "off"
         Further formats of the coloured meshes.
+
+    Examples
+    --------
+    >>> from fieldconv import FCNet
+    >>> model = FCNet.for_task("matching", preset="tiny")
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 2, 0], [0, 2, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> match(model, square, square).target.shape
+    (4,)
     """
     check_network(model)
     check_count("samplings", samplings)

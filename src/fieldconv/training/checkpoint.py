@@ -88,6 +88,11 @@ def load(source: str | Path) -> Network:
 
     It is in evaluation mode, and knows its task, classes and how meshes are prepared for it. The package has
     "bodies" and "body-points" (`fieldconv.models`); other names are looked for on the Hugging Face hub.
+
+    Examples
+    --------
+    >>> load("bodies").class_names[:3]
+    ('head', 'hand', 'lower arm')
     """
     folder = Path(source)
     try:

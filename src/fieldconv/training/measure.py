@@ -57,6 +57,14 @@ def evaluate(
     -------
     Evaluation
         ``metrics`` has the numbers, ``curves`` and ``tables`` the rest.
+
+    Examples
+    --------
+    >>> from fieldconv import FCNet, datasets
+    >>> data = datasets.Creatures(meshes=2, vertices=300, progress=False)
+    >>> model = FCNet.for_task("segmentation", classes=data.num_classes, preset="tiny")
+    >>> 0 <= evaluate(model, data).metrics["accuracy"] <= 1
+    True
     """
     check_count("rotations", rotations)
     check_fit(model, data)

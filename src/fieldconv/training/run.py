@@ -88,6 +88,15 @@ def train(
     -------
     list of dict
         For each epoch its number, loss, training score, learning rate, seconds, and validation metrics.
+
+    Examples
+    --------
+    >>> from fieldconv import FCNet, datasets
+    >>> data = datasets.Creatures(meshes=2, vertices=300, progress=False)
+    >>> model = FCNet.for_task("segmentation", classes=data.num_classes, preset="tiny")
+    >>> history = train(model, data, preset="tiny", epochs=1, quiet=True)
+    >>> len(history), model.task
+    (1, 'segmentation')
     """
     check_network(model)
     if not len(data):

@@ -24,15 +24,30 @@ class Discs:
     It contains its own centre at distance 0. A pair is *ambiguous* if its shortest paths are equally long and
     far apart, as between opposite corners of a box: angle and transport are those of one of them, or of none.
     Equal paths less far apart are averaged.
+
+    Examples
+    --------
+    >>> from fieldconv.geometry import Mesh, geodesic_discs
+    >>> square = Mesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> discs = geodesic_discs(square, 1.1)
+    >>> discs.targets[discs.offsets[0] : discs.offsets[1]]  # the disc of vertex 0
+    array([0, 1, 3])
     """
 
-    sources: Ints  # (S,) vertex at the centre of each disc
-    offsets: Ints  # (S + 1,)
-    targets: Ints  # (E,) vertex
-    distance: Floats  # (E,) geodesic distance r from source to target
-    angle: Floats  # (E,) direction θ of log_source(target), in radians from the source's frame
-    transport: Floats  # (E,) angle φ: a tangent vector z at the source becomes e^{iφ} z at the target
-    ambiguous: Bools  # (E,)
+    sources: Ints
+    """(S,) vertex at the centre of each disc."""
+    offsets: Ints
+    """(S + 1,) start of each disc in the flat arrays."""
+    targets: Ints
+    """(E,) vertex of each pair."""
+    distance: Floats
+    """(E,) geodesic distance r from source to target."""
+    angle: Floats
+    """(E,) direction θ of log_source(target), in radians from the source's frame."""
+    transport: Floats
+    """(E,) angle φ: a tangent vector z at the source becomes e^{iφ} z at the target."""
+    ambiguous: Bools
+    """(E,) whether the shortest path of a pair is ambiguous."""
 
     @property
     def centres(self) -> Ints:

@@ -40,19 +40,32 @@ class MeshReport:
 
     vertices: int
     faces: int
-    components: int  # parts that share no vertex; unreferenced vertices do not count
-    boundary_loops: int  # connected boundary curves; 0 for a closed mesh
-    boundary_edges: Ints  # of one face
-    non_manifold_edges: Ints  # of three or more faces
-    non_manifold_vertices: Ints  # whose faces fall into several fans that touch only there
-    inconsistent_edges: Ints  # whose two faces are oriented differently
-    orientable: bool  # all neighbours can agree once some faces are turned over; false for a Möbius strip
-    inside_out: bool  # the mesh is closed and consistent and its normals point inward
-    degenerate_faces: Ints  # that name a vertex twice or have no area
-    duplicate_faces: Ints  # with the same three vertices as an earlier one
-    duplicate_vertices: Ints  # at exactly the place of an earlier one
-    unreferenced_vertices: Ints  # of no face
-    nan_vertices: Ints  # with a coordinate that is NaN or infinite
+    components: int
+    """Parts that share no vertex; unreferenced vertices do not count."""
+    boundary_loops: int
+    """Connected boundary curves; 0 for a closed mesh."""
+    boundary_edges: Ints
+    """Edges of one face."""
+    non_manifold_edges: Ints
+    """Edges of three or more faces."""
+    non_manifold_vertices: Ints
+    """Vertices whose faces fall into several fans that touch only there."""
+    inconsistent_edges: Ints
+    """Edges whose two faces are oriented differently."""
+    orientable: bool
+    """Whether all neighbours can agree once some faces are turned over; false for a Möbius strip."""
+    inside_out: bool
+    """Whether the mesh is closed and consistent and its normals point inward."""
+    degenerate_faces: Ints
+    """Faces that name a vertex twice or have no area."""
+    duplicate_faces: Ints
+    """Faces with the same three vertices as an earlier one."""
+    duplicate_vertices: Ints
+    """Vertices at exactly the place of an earlier one."""
+    unreferenced_vertices: Ints
+    """Vertices of no face."""
+    nan_vertices: Ints
+    """Vertices with a coordinate that is NaN or infinite."""
 
     @property
     def counts(self) -> dict[str, int]:

@@ -33,10 +33,14 @@ MAX_ZERO = 1e-6  # eigenvalues of a shape of unit area below this count as zero
 class Eigenbasis(NamedTuple):
     """Lowest eigenpairs of the Laplacian, −Δφ = λφ, orthonormal in the areas: φᵀ diag(areas) φ = 1."""
 
-    values: Floats  # (k,) λ, ascending from 0 (once per component)
-    functions: Floats  # (V, k) φ; zero at unreferenced vertices
-    areas: Floats  # (V,) of each vertex or point
-    components: Ints  # (V,) connected component of each vertex; −1 at unreferenced ones
+    values: Floats
+    """(k,) λ, ascending from 0 (once per component)."""
+    functions: Floats
+    """(V, k) φ; zero at unreferenced vertices."""
+    areas: Floats
+    """(V,) area of each vertex or point."""
+    components: Ints
+    """(V,) connected component of each vertex; −1 at unreferenced ones."""
 
     def lowest(self, k: int, *, whole: bool = False) -> Eigenbasis:
         """Return the first ``k``, and one more for each further component.

@@ -86,6 +86,21 @@ class Task:
 
     The defaults fit a task of one number at each vertex, which need only set ``name`` and ``metrics`` and
     define ``loss`` and ``measure``.
+
+    Examples
+    --------
+    >>> class Thickness(Task):
+    ...     name, about = "thickness", "the thickness at each vertex"
+    ...     metrics = (Metric("mean_error", better="less", style="plain"),)
+    ...
+    ...     def loss(self, outputs, chunk, config):
+    ...         squared = (outputs[:, 0] - chunk.surface.y).square()
+    ...         return squared.mean()[None], None
+    ...
+    ...     def measure(self, found, surface):
+    ...         return {"mean_error": abs(found.values - surface.vertex_y.numpy()).mean()}
+    >>> Thickness().training_config(preset="tiny").epochs
+    4
     """
 
     name: ClassVar[str]

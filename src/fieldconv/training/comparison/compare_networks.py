@@ -94,6 +94,15 @@ def compare(
         Print nothing.
     **changes
         Any setting of data, networks or training, such as ``features="xyz"``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> small = {"preset": "tiny", "epochs": 1, "seeds": 1, "meshes": 2, "vertices": 300}
+    >>> with TemporaryDirectory() as out:
+    ...     result = compare(["fcnet", "diffusionnet"], out=out, quiet=True, **small)
+    >>> sorted(network.name for network in result.networks)
+    ['diffusionnet', 'fcnet']
     """
     out = Path(out)
     if epochs is not None and budget is not None:

@@ -14,7 +14,17 @@ MAX_LETTERS = 300  # of a message: files may hold words of any length
 
 
 class MeshError(ValueError):
-    """A mesh, or a mesh file, that cannot be used."""
+    """A mesh, or a mesh file, that cannot be used.
+
+    Examples
+    --------
+    >>> from fieldconv import Mesh
+    >>> try:
+    ...     Mesh([[0, 0, 0]], [[0, 0, 1]])
+    ... except MeshError as error:
+    ...     print(error)
+    mesh: a face names vertex 1; indices run from 0 to 0
+    """
 
 
 @dataclass

@@ -26,7 +26,7 @@ from fieldconv.networks import network_named
 from fieldconv.surface import ToSurface
 from fieldconv.tasks import task_named
 from fieldconv.training import RunSettings
-from fieldconv.training.batches import epoch_steps
+from fieldconv.training.schedule import epoch_steps
 
 
 def main() -> None:

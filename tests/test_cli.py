@@ -228,7 +228,7 @@ def test_ctrl_c_in_training_says_how_to_go_on(capfd, monkeypatch):
         raise KeyboardInterrupt
 
     ended = []
-    monkeypatch.setattr("fieldconv.training.run.train_from", stop)
+    monkeypatch.setattr("fieldconv.training.training_run.train_from", stop)
     monkeypatch.setattr("os._exit", lambda code: ended.append(code) or sys.exit(code))
     with pytest.raises(SystemExit):
         main(["train", "segmentation", "--out", "RUN"])

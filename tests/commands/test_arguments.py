@@ -17,7 +17,7 @@ from fieldconv.commands.arguments import Arguments, UsageError, command_texts, f
 from fieldconv.datasets.source import DataSource
 from fieldconv.surface.settings import SurfaceSettings
 from fieldconv.tasks import all_tasks
-from fieldconv.training.settings import Machine
+from fieldconv.training.run_settings import Machine
 
 
 @dataclass

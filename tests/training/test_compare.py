@@ -23,8 +23,8 @@ from fieldconv.training.comparison.compare_networks import (
     plan_runs,
     with_epochs,
 )
+from fieldconv.training.comparison.comparison_results import differences_of, holm, paired_test
 from fieldconv.training.comparison.cost import measured_cost
-from fieldconv.training.comparison.results import differences_of, holm, paired_test
 from fieldconv.viz.report_page import write_group_figures
 
 SMALL: dict[str, Any] = {"preset": "tiny", "meshes": 4, "vertices": 250, "quiet": True}

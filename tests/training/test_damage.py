@@ -23,7 +23,7 @@ from fieldconv.cli import main
 from fieldconv.networks import Network
 from fieldconv.training import CheckpointError, RunSettings, load, train
 from fieldconv.training.checkpoint import STATE, State
-from fieldconv.training.settings import read_settings
+from fieldconv.training.run_settings import read_settings
 from tests.training.blobs import blobs, tiny_network
 
 SOUND = Path(__file__).parents[1] / "fixtures" / "v0.2.0" / "segmentation"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fieldconv.training.run import LOCK, run_lock
+from fieldconv.training.training_run import LOCK, run_lock
 
 HOLDING = """
 import sys, time
-from fieldconv.training.run import run_lock
+from fieldconv.training.training_run import run_lock
 with run_lock(sys.argv[1]):
     print("holding", flush=True)
     time.sleep(600)

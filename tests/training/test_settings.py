@@ -13,7 +13,7 @@ from fieldconv.cli import main
 from fieldconv.networks import FCNetConfig, network_named, network_names
 from fieldconv.tasks import TASKS, Preset, Task, task_named, task_names
 from fieldconv.training import RunSettings
-from fieldconv.training.settings import explain
+from fieldconv.training.run_settings import explain
 
 PRESETS = Path(fieldconv.__file__).with_name("presets.yaml")
 

@@ -15,9 +15,9 @@ from fieldconv.networks import FCNet
 from fieldconv.surface import Surface
 from fieldconv.tasks import TrainingConfig, task_named
 from fieldconv.training import TrainingError, evaluate, train
-from fieldconv.training.batches import epoch_steps, prefetch
 from fieldconv.training.loop import TrainingLoop
 from fieldconv.training.optimise import MovingAverage, learning_rate
+from fieldconv.training.schedule import epoch_steps, prefetch
 from tests.training.blobs import blobs, tiny_network
 
 TASKS = ["classification", "segmentation", "correspondence", "matching"]

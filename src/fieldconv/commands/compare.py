@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import fieldconv as fc
-from fieldconv.commands.results import print_table, printed_warnings
+from fieldconv.commands.output import print_table, printed_warnings
 from fieldconv.datasets.source import DataSource
 
 SETTINGS = ("data", "Where the meshes come from.", DataSource, vars(DataSource()))

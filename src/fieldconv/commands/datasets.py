@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from fieldconv import datasets
 from fieldconv._progress import track
-from fieldconv.commands.results import print_line, print_table
+from fieldconv.commands.output import print_line, print_table
 
 
 def make_command(

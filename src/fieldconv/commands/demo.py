@@ -8,7 +8,7 @@ from pathlib import Path
 import fieldconv as fc
 from fieldconv import training
 from fieldconv._duration import duration
-from fieldconv.commands.results import print_metrics, printed_warnings
+from fieldconv.commands.output import print_metrics, printed_warnings
 
 
 def demo_command(*, out: Path = Path("fieldconv-demo"), epochs: int = 12, meshes: int = 40) -> int:

@@ -10,7 +10,7 @@ import fieldconv as fc
 from fieldconv import training
 from fieldconv._checked import check_count
 from fieldconv.commands.arguments import Run
-from fieldconv.commands.results import print_metrics, printed_warnings
+from fieldconv.commands.output import print_metrics, printed_warnings
 from fieldconv.datasets.source import DataSource
 
 SETTINGS = (

@@ -12,7 +12,7 @@ import fieldconv as fc
 from fieldconv._checked import check_count
 from fieldconv._duration import duration
 from fieldconv.commands.arguments import Meshes
-from fieldconv.commands.results import print_line, print_table
+from fieldconv.commands.output import print_line, print_table
 from fieldconv.geometry.geodesic.discs import PAIR_BYTES, RADIUS
 from fieldconv.surface.settings import SAMPLES
 

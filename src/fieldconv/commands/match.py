@@ -7,7 +7,7 @@ from pathlib import Path
 import fieldconv as fc
 from fieldconv import training
 from fieldconv.commands.arguments import Also, Run
-from fieldconv.commands.results import check_elsewhere, printed_warnings
+from fieldconv.commands.output import check_elsewhere, printed_warnings
 
 
 def match_command(

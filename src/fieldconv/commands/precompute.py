@@ -19,7 +19,7 @@ from typing import Any
 
 import fieldconv as fc
 from fieldconv._progress import Progress
-from fieldconv.commands.results import one_line
+from fieldconv.commands.output import one_line
 from fieldconv.surface.settings import SurfaceSettings
 
 Job = tuple[Path, SurfaceSettings, str, str]  # mesh, how to prepare it, cache, network

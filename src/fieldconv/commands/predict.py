@@ -11,7 +11,7 @@ from fieldconv._checked import check_count
 from fieldconv._io import write_csv, write_json
 from fieldconv._progress import track
 from fieldconv.commands.arguments import Also, Meshes, Run
-from fieldconv.commands.results import check_elsewhere, mesh_paths, one_line
+from fieldconv.commands.output import check_elsewhere, mesh_paths, one_line
 
 PRINTED_NOTES = 20
 

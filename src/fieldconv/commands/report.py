@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from fieldconv import training
 from fieldconv.commands.arguments import Run
-from fieldconv.commands.results import check_place
+from fieldconv.commands.output import check_place
 
 
 def report_command(

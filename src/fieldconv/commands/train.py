@@ -16,7 +16,7 @@ import fieldconv as fc
 from fieldconv import datasets, networks, tasks, training
 from fieldconv._checked import Plain
 from fieldconv.commands.arguments import Arguments, field_texts
-from fieldconv.commands.results import print_metrics, printed_warnings
+from fieldconv.commands.output import print_metrics, printed_warnings
 from fieldconv.datasets.source import DataSource
 from fieldconv.surface.settings import SurfaceSettings
 

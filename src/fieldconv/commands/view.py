@@ -8,7 +8,7 @@ from typing import Literal
 import fieldconv as fc
 from fieldconv import training
 from fieldconv.commands.arguments import Meshes
-from fieldconv.commands.results import check_place
+from fieldconv.commands.output import check_place
 from fieldconv.geometry.geodesic.discs import RADIUS
 
 Files = tuple[Path, ...]

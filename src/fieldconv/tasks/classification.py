@@ -30,7 +30,7 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.evaluation import Record
 from fieldconv.tasks.base.label_task import CALIBRATION, RELIABILITY, LabelTask, Reliability, cross_entropy
 from fieldconv.tasks.base.metrics import accuracy, confusion
-from fieldconv.tasks.base.settings import shipped_presets
+from fieldconv.tasks.base.training_config import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 

@@ -33,7 +33,7 @@ from fieldconv.tasks.base import (
 )
 from fieldconv.tasks.base.label_task import CALIBRATION, LabelTask, Reliability
 from fieldconv.tasks.base.metrics import THRESHOLDS, share_within, summarise_errors
-from fieldconv.tasks.base.settings import shipped_presets
+from fieldconv.tasks.base.training_config import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 FEATURES = 4

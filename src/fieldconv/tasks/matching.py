@@ -33,7 +33,7 @@ from fieldconv.tasks.base import (
 from fieldconv.tasks.base.evaluation import Record
 from fieldconv.tasks.base.metrics import RECALL, PrecisionRecall, precision_recall, random_average_precision
 from fieldconv.tasks.base.pair_task import NOTHING_CORRESPONDS, PairTask, corresponding_points, pair_name
-from fieldconv.tasks.base.settings import check_range, shipped_presets
+from fieldconv.tasks.base.training_config import check_range, shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 

@@ -33,7 +33,7 @@ from fieldconv.tasks.base.metrics import (
     mean_iou,
     sum_interval,
 )
-from fieldconv.tasks.base.settings import shipped_presets
+from fieldconv.tasks.base.training_config import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 MAX_COLOURS = 256

@@ -36,7 +36,7 @@ from fieldconv.tasks.base import (
     Task,
     TrainingConfig,
 )
-from fieldconv.tasks.base.settings import shipped_presets
+from fieldconv.tasks.base.training_config import shipped_presets
 from fieldconv.tasks.base.vertex_values import VertexValues, confidence_values
 
 ANCHORS = 512

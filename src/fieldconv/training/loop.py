@@ -18,7 +18,6 @@ from fieldconv._progress import Progress
 from fieldconv.networks.protocol import Network
 from fieldconv.runs.files import write_log
 from fieldconv.tasks.base import Chunk, Evaluation, Examples, Task, TrainingConfig
-from fieldconv.training.batches import CopySchedule, Step, epoch_steps, prefetch
 from fieldconv.training.checkpoint import (
     STATE,
     CheckpointError,
@@ -31,6 +30,7 @@ from fieldconv.training.checkpoint import (
 from fieldconv.training.logs import TensorBoard, epoch_line
 from fieldconv.training.measure import calibrate, run_evaluation
 from fieldconv.training.optimise import MovingAverage, learning_rate, make_optimiser
+from fieldconv.training.schedule import CopySchedule, Step, epoch_steps, prefetch
 
 TENSORBOARD = "tensorboard"
 

@@ -7,11 +7,11 @@ from fieldconv.tasks.base.examples import PairMatches as PairMatches
 from fieldconv.tasks.base.metric import Metric as Metric
 from fieldconv.tasks.base.prediction import Decoded as Decoded
 from fieldconv.tasks.base.prediction import Prediction as Prediction
-from fieldconv.tasks.base.settings import Preset as Preset
-from fieldconv.tasks.base.settings import TrainingConfig as TrainingConfig
 from fieldconv.tasks.base.task import Chunk as Chunk
 from fieldconv.tasks.base.task import EmbeddedShape as EmbeddedShape
 from fieldconv.tasks.base.task import Follow as Follow
 from fieldconv.tasks.base.task import Outputs as Outputs
 from fieldconv.tasks.base.task import Task as Task
+from fieldconv.tasks.base.training_config import Preset as Preset
+from fieldconv.tasks.base.training_config import TrainingConfig as TrainingConfig
 from fieldconv.tasks.base.vertex_values import VertexValues as VertexValues

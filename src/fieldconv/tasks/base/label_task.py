@@ -21,8 +21,8 @@ from fieldconv.tasks.base.examples import Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.metrics import sum_interval
 from fieldconv.tasks.base.prediction import Decoded
-from fieldconv.tasks.base.settings import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, Task
+from fieldconv.tasks.base.training_config import TrainingConfig
 
 CALIBRATION = Metric("calibration_error", "calibration error", "less")
 """How far confidence and share of right answers are apart, on average."""

@@ -20,8 +20,8 @@ from fieldconv.surface.surface import Surface
 from fieldconv.tasks.base.evaluation import Evaluation, Record
 from fieldconv.tasks.base.examples import Examples, PairExample, PairMatches
 from fieldconv.tasks.base.prediction import Decoded, Prediction
-from fieldconv.tasks.base.settings import TrainingConfig
 from fieldconv.tasks.base.task import Chunk, EmbeddedShape, Follow, Outputs, Task
+from fieldconv.tasks.base.training_config import TrainingConfig
 from fieldconv.tasks.base.vertex_values import VertexValues
 
 POINTS_PER_PAIR = 512

@@ -29,7 +29,7 @@ from fieldconv.tasks.base.evaluation import Curves, Evaluation, Record
 from fieldconv.tasks.base.examples import Example, Examples
 from fieldconv.tasks.base.metric import Metric
 from fieldconv.tasks.base.prediction import Decoded, Prediction, write_prediction
-from fieldconv.tasks.base.settings import (
+from fieldconv.tasks.base.training_config import (
     Preset,
     TrainingConfig,
     merge,

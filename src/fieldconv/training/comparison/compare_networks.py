@@ -24,12 +24,12 @@ from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Task
 from fieldconv.tasks.base.metric import count, metric_of
 from fieldconv.training.checkpoint import STATE
+from fieldconv.training.comparison.comparison_results import differences_of, write_tables
 from fieldconv.training.comparison.cost import Cost, measured_cost
-from fieldconv.training.comparison.results import differences_of, write_tables
 from fieldconv.training.loop import TrainingError
 from fieldconv.training.measure import evaluate
-from fieldconv.training.run import train_from
-from fieldconv.training.settings import FILE, Machine, Recipe, RunSettings
+from fieldconv.training.run_settings import FILE, Machine, Recipe, RunSettings
+from fieldconv.training.training_run import train_from
 from fieldconv.viz import page
 from fieldconv.viz.report_page import groups_page, write_group_figures
 

@@ -25,8 +25,8 @@ from fieldconv.surface.surface import Surface
 from fieldconv.tasks import task_named
 from fieldconv.training.fit import attach_task
 from fieldconv.training.loop import TrainingLoop
-from fieldconv.training.run import make_fabric, threads_of
-from fieldconv.training.settings import RunSettings, read_settings
+from fieldconv.training.run_settings import RunSettings, read_settings
+from fieldconv.training.training_run import make_fabric, threads_of
 
 STEPS = 4  # timed together
 ROUNDS = 3  # the fastest counts; others are slowed down by something else

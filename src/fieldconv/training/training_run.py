@@ -35,7 +35,7 @@ from fieldconv.tasks.base import Examples, TrainingConfig
 from fieldconv.training.checkpoint import STATE, load
 from fieldconv.training.fit import attach_task, check_fit, check_network, divided, prepared_for, start_from
 from fieldconv.training.loop import TrainingLoop
-from fieldconv.training.settings import FILE, Machine, RunSettings
+from fieldconv.training.run_settings import FILE, Machine, RunSettings
 
 LOCK, HOLDER = ".lock", ".lock.json"
 

@@ -18,7 +18,7 @@ from fieldconv.networks import network_named
 from fieldconv.networks.protocol import NetworkConfig
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import TrainingConfig
-from fieldconv.tasks.base.settings import Layer, merge, network_layers, recipe_layers, training_layers
+from fieldconv.tasks.base.training_config import Layer, merge, network_layers, recipe_layers, training_layers
 from fieldconv.training.checkpoint import load
 
 FILE = "run.yaml"

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from operator import length_hint
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from fieldconv._duration import duration
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress as Bar
 
 Thing = TypeVar("Thing")
 
@@ -33,22 +33,19 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
         console: Console | None = None,  # instead of standard error
     ) -> None:
-        from rich import console as rich_console  # not needed by `fieldconv COMMAND --help`
-        from rich import progress as rich_progress
-
         self.what, self.total, self.done, self.note = what, total, begun, ""
         self._share, self._clock = share, clock
         self._begun, self._start = begun, clock()
         self._last_line = self._start
-        self._console = console or rich_console.Console(stderr=True, quiet=quiet)
+        self._console = console or Console(stderr=True, quiet=quiet)
         self._bar: Bar | None = None
         if self._console.is_terminal and not quiet:
-            self._bar = rich_progress.Progress(
-                rich_progress.TextColumn("{task.description}", markup=False),
-                rich_progress.BarColumn(),
-                rich_progress.TaskProgressColumn() if share else rich_progress.MofNCompleteColumn(),
-                rich_progress.TextColumn("{task.fields[note]}", markup=False),
-                rich_progress.TimeRemainingColumn(),
+            self._bar = Bar(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn() if share else MofNCompleteColumn(),
+                TextColumn("{task.fields[note]}", markup=False),
+                TimeRemainingColumn(),
                 console=self._console,
                 transient=True,
             )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fieldconv.geometry import Mesh
-from fieldconv.geometry.mesh.topology import capped, tidy
+from fieldconv.geometry.mesh.topology import cap_rims, tidy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -124,7 +124,7 @@ def body_model() -> BodyModel:
     inside = np.isin(model.base_mesh_vertex_indices.numpy(), hidden["vertex_indices"])
     faces = model.faces.numpy()
     kept, faces = tidy(len(inside), faces[~inside[faces].all(axis=1)])
-    faces, rims = capped(len(kept), faces)
+    faces, rims = cap_rims(len(kept), faces)
     weights = np.zeros((int(faces.max()) + 1, len(model.bone_labels)))
     index, value = model.vertex_bone_indices.numpy()[kept], model.vertex_bone_weights.numpy()[kept]
     np.add.at(weights, (np.arange(len(kept))[:, None], index), value)

@@ -31,7 +31,7 @@ def checked(kind: type[Any], values: Mapping[str, Any]) -> Plain:
             raise ValueError(f"unknown setting {shown(name)}; {hint}")
         if not _fits(value, types[name]):
             verb = "choose" if get_origin(types[name]) is Literal else "give"
-            raise ValueError(f"{name} is {shown(value)}; {verb} {_expected(types[name])}")
+            raise ValueError(f"{name} is {shown(value)}; {verb} {_expected_type(types[name])}")
         plain[name] = tuple(value) if isinstance(value, list) else value
     return plain
 
@@ -90,14 +90,14 @@ def _fits(value: object, kind: Any) -> bool:
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 
-def _expected(kind: Any) -> str:
+def _expected_type(kind: Any) -> str:
     options, origin = get_args(kind), get_origin(kind)
     if origin is Literal:
         return f"one of {', '.join(options)}"
     if origin in (UnionType, Union):
-        return " or ".join(_expected(option) for option in options)
+        return " or ".join(_expected_type(option) for option in options)
     if origin is tuple:
-        return f"a list; each entry is {_expected(options[0])}"
+        return f"a list; each entry is {_expected_type(options[0])}"
     names = {
         int: "a whole number",
         float: "a number",

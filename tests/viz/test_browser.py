@@ -156,8 +156,8 @@ def test_turning_moves_the_picture(ball: Mesh, browser: Browser, tmp_path: Path)
 def test_hovering_a_target_marks_its_source(ball: Mesh, browser: Browser, tmp_path: Path) -> None:
     match = np.roll(np.arange(162), 1)
     panels = [
-        Panel(mesh=ball, colourings=[pan.carried("Map", ball, np.arange(162))]),
-        Panel(mesh=ball, colourings=[pan.carried("Map", ball, match)]),
+        Panel(mesh=ball, colourings=[pan.match_colours("Map", ball, np.arange(162))]),
+        Panel(mesh=ball, colourings=[pan.match_colours("Map", ball, match)]),
     ]
     browser.open(write_page(panels, tmp_path / "page.html"), ready=READY)
     x, y = browser.run(

@@ -28,12 +28,12 @@ def test_scalars_of_both_signs_are_centred_on_zero() -> None:
 def test_a_vertex_map_shows_colours_of_the_source(ball: Mesh) -> None:
     turn = np.arange(162)[::-1].copy()
     turn[5] = -1
-    carried = pan.carried("Correspondence", ball, turn)
+    carried = pan.match_colours("Correspondence", ball, turn)
     own = col.position_colours(ball.vertices)
     np.testing.assert_array_equal(carried.values[7], own[turn[7]])
     np.testing.assert_array_equal(carried.values[5], col.PLAIN)
     with pytest.raises(ValueError, match="names vertex 162 but ball has 162 vertices, numbered from 0"):
-        pan.carried("Correspondence", ball, turn + 1)
+        pan.match_colours("Correspondence", ball, turn + 1)
 
 
 @given(st.integers(1, 400), st.integers(1, 200), st.integers(0, 5))

@@ -63,7 +63,7 @@ def all_kinds(mesh: Mesh, name: str = "x") -> Panel:
         pan.scalar("Height", mesh.vertices[:, 1]),
         pan.field("Field", mesh.vertices, arrows=pan.field_arrows(mesh, mesh.vertices)),
         pan.error("Error", np.abs(mesh.vertices[:, 0])),
-        pan.carried("Correspondence", mesh, np.arange(count)),
+        pan.match_colours("Correspondence", mesh, np.arange(count)),
         pan.disc_panels(mesh, 0, 0.5)[0].colourings[0],
     ]
     return Panel(mesh=mesh, title=name, note=name, colourings=colourings)

@@ -65,7 +65,7 @@ class Arguments:
         self._positions = [own.name for own in parameters if own.kind is own.POSITIONAL_ONLY]
         self._parser = _Parser(
             prog=program,
-            description="\n\n".join(map(_wrapped, about)),
+            description="\n\n".join(map(_wrap, about)),
             epilog="\n  ".join(["examples:", *examples]) if examples else None,
             formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28),
             argument_default=argparse.SUPPRESS,  # what is not given is left to the command
@@ -100,7 +100,7 @@ class Arguments:
         The help shows default values, and those of other presets where they differ. Fields ``without`` are no
         options. ``texts`` is help instead of what the docstrings of ``kind`` say.
         """
-        group = self._parser.add_argument_group(f"{title} options", _wrapped(about))
+        group = self._parser.add_argument_group(f"{title} options", _wrap(about))
         texts = {**field_texts(kind), **(texts or {})}
         for name, hint in field_types(kind).items():
             if name in without:
@@ -143,7 +143,7 @@ class Arguments:
         option = f"--{name.replace('_', '-')}"
         if kind is bool:
             self.choices |= {option: (), f"--no-{option[2:]}": ()}
-            group.add_argument(option, action=argparse.BooleanOptionalAction, help=_escaped(text))
+            group.add_argument(option, action=argparse.BooleanOptionalAction, help=_escape(text))
             return OPTIONS
         nargs: str | int | None = "?" if positional and not required else None
         if get_origin(kind) is tuple:
@@ -165,12 +165,12 @@ class Arguments:
         if positional:
             self.choices[""] = (*self.choices.get("", ()), *choices)
             left_out = argparse.SUPPRESS if required else default
-            group.add_argument(name, default=left_out, help=_escaped(text), **options)
+            group.add_argument(name, default=left_out, help=_escape(text), **options)
             several = {"+": f"{metavar} [{metavar} ...]", "*": f"[{metavar} ...]", "?": f"[{metavar}]"}
             return several.get(str(nargs), metavar)
         self.choices[option] = choices
         text += " (required)" if required else ""
-        group.add_argument(option, required=required, help=_escaped(text), **options)
+        group.add_argument(option, required=required, help=_escape(text), **options)
         return f"{option} {metavar}" if required else OPTIONS
 
 
@@ -208,12 +208,12 @@ def _with_hyphens(word: str) -> str:
     return option.replace("_", "-") + equals + value if word.startswith("--") else word
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     width = shutil.get_terminal_size().columns - 4  # argparse keeps two free, and indents groups by two
     return textwrap.fill(text, width)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.strip().replace("%", "%%")  # argparse formats help texts
 
 

@@ -10,12 +10,12 @@ MAX_SHOWN = 20
 MAX_LETTERS = 600  # of a problem: files may hold words of any length
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text, without its middle if it is longer than `MAX_LETTERS`.
 
     Examples
     --------
-    >>> len(shortened("x" * 10**6))
+    >>> len(shorten("x" * 10**6))
     600
     """
     half = MAX_LETTERS // 2
@@ -47,7 +47,7 @@ class DatasetError(ValueError):
 
     def __init__(self, what: str | Path, problems: str | Sequence[str], *, hint: str = "") -> None:
         self.what = str(what)
-        self.problems = [shortened(p) for p in ([problems] if isinstance(problems, str) else problems)]
+        self.problems = [shorten(p) for p in ([problems] if isinstance(problems, str) else problems)]
         self.hint = hint
         if len(self.problems) == 1:
             end = ". " if hint and not self.problems[0].endswith((".", "?", "!")) else " "

@@ -95,7 +95,7 @@ class Preparation:
         self.numbered = by_position(_submesh(mesh, self.kept))
         self.unit = self._in_given_frames(self.numbered.mesh.normalised())
         # What is measured has unit area, too. Vertices that close it are at its end.
-        self.resampled = _resampled(self.unit, settings, coarse_vertices)
+        self.resampled = _resample(self.unit, settings, coarse_vertices)
         changed = self.unit if self.resampled is None else self.resampled.mesh
         if settings.smoothing:
             changed = smooth(changed, settings.smoothing).mesh
@@ -159,7 +159,7 @@ class Preparation:
             return self._bases[count].lowest(count, whole=whole)
 
 
-def _resampled(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | None) -> Resampled | None:
+def _resample(mesh: Mesh, settings: SurfaceSettings, coarse_vertices: int | None) -> Resampled | None:
     """The mesh in place of one that is far denser than its samples, or too sparse; None if it is neither."""
     count, samples, min_vertices = len(mesh.vertices), settings.samples, settings.min_vertices
     if min_vertices is not None and count < min_vertices:

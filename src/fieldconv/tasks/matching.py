@@ -151,7 +151,7 @@ class Matching(PairTask):
                 for surface, mesh in zip(surfaces, data.meshes(index), strict=True):
                     basis, sample = eigenbasis(mesh), surface.sample.numpy()
                     signatures = (heat_kernel_signature(basis), wave_kernel_signature(basis))
-                    baselines = [torch.from_numpy(_scaled(values)[sample]) for values in signatures]
+                    baselines = [torch.from_numpy(_scale(values)[sample]) for values in signatures]
                     known[surface.name] = [network(surface), *baselines]
             described = [known[surface.name] for surface in surfaces]
             record: Record = {"name": pair_name(pair), "vertices": pair.scene.num_vertices}
@@ -221,6 +221,6 @@ def compare(scene: Tensor, model: Tensor, matches: PairMatches, *, ball: str = "
     return precision_recall(distance, right[queries])
 
 
-def _scaled(signatures: Floats) -> Floats:
+def _scale(signatures: Floats) -> Floats:
     """Return signatures with the mean size of each scale at 1."""
     return np.asarray(signatures / np.maximum(np.abs(signatures).mean(0), 1e-30), np.float64)

@@ -40,15 +40,15 @@ def report_on(
 
 def write_report(runs: Sequence[str | Path], out: str | Path | None = None) -> Path:
     """Write the page of one run or several."""
-    return report_page.write_report([described(run) for run in runs], out)
+    return report_page.write_report([describe_run(run) for run in runs], out)
 
 
 def write_figures(runs: Sequence[str | Path], folder: str | Path) -> list[Path]:
     """Write the plots of runs as PNG and PDF for print."""
-    return report_page.write_figures([described(run) for run in runs], folder)
+    return report_page.write_figures([describe_run(run) for run in runs], folder)
 
 
-def described(folder: str | Path) -> Run:
+def describe_run(folder: str | Path) -> Run:
     """Return a run, described by its task if its folder does not say what its numbers mean."""
     run = read_run(folder)
     try:

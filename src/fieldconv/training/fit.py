@@ -93,7 +93,7 @@ def prepared_for(model: Network, data: Examples) -> Examples:
     return data.prepared_with(settings)
 
 
-def divided(data: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
+def divide(data: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
     """Return data to learn from, and a share of it, at least one example, to validate with."""
     order = np.random.default_rng(seed).permutation(len(data))
     count = max(1, round(share * len(data)))
@@ -114,20 +114,22 @@ class NetworkOutputs:
         self.model, self.task, self.rotations = model, task, rotations
 
     def __call__(self, surface: Surface) -> Tensor:
-        return self.task.combine([self._tempered(self.model(turned)) for turned in self._turned(surface)])
+        return self.task.combine(
+            [self._apply_temperature(self.model(turned)) for turned in self._orientations(surface)]
+        )
 
     def with_descriptors(self, surface: Surface) -> tuple[Tensor, NDArray[np.float32] | None]:
         """Return the outputs, and the mean descriptors if the network has any."""
-        pairs = [self.model.with_descriptors(turned) for turned in self._turned(surface)]
-        outputs = self.task.combine([self._tempered(one) for one, _ in pairs])
+        pairs = [self.model.with_descriptors(turned) for turned in self._orientations(surface)]
+        outputs = self.task.combine([self._apply_temperature(one) for one, _ in pairs])
         described = [one.float().cpu().numpy() for _, one in pairs if one is not None]
         return outputs, np.mean(described, 0) if described else None
 
-    def _tempered(self, outputs: Tensor) -> Tensor:
+    def _apply_temperature(self, outputs: Tensor) -> Tensor:
         outputs, temperature = outputs.float().cpu(), self.model.temperature
         return outputs if temperature == 1 or not self.task.calibrated else outputs / temperature
 
-    def _turned(self, surface: Surface) -> Iterator[Surface]:
+    def _orientations(self, surface: Surface) -> Iterator[Surface]:
         device = next(self.model.parameters()).device
         for turned in orientations(surface, self.rotations, self.model.config.features):
             yield on_device(turned, device)

@@ -231,7 +231,7 @@ class TrainingLoop:
         rng = {"cpu": torch.get_rng_state()}
         if self.fabric.device.type == "cuda":
             rng["cuda"] = torch.cuda.get_rng_state(self.fabric.device)
-        states = self._gathered(rng)
+        states = self._gather_states(rng)
         if self.out is None or not self.fabric.is_global_zero:
             self.fabric.barrier()
             return
@@ -252,7 +252,7 @@ class TrainingLoop:
         write_log(self.out, self.history)
         self.fabric.barrier()
 
-    def _gathered(self, rng: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _gather_states(self, rng: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return the random states of all processes."""
         if self.fabric.world_size == 1:
             return {f"0/{key}": value for key, value in rng.items()}

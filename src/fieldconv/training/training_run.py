@@ -33,7 +33,7 @@ from fieldconv.networks.protocol import Network
 from fieldconv.tasks import task_named
 from fieldconv.tasks.base import Examples, TrainingConfig
 from fieldconv.training.checkpoint import STATE, load
-from fieldconv.training.fit import attach_task, check_fit, check_network, divided, prepared_for, start_from
+from fieldconv.training.fit import attach_task, check_fit, check_network, divide, prepared_for, start_from
 from fieldconv.training.loop import TrainingLoop
 from fieldconv.training.run_settings import FILE, Machine, RunSettings
 
@@ -112,7 +112,7 @@ def train(
         if validation is not None:
             validation = prepared_for(model, validation)
         elif recipe.validation > 0:
-            data, validation = divided(data, recipe.validation, recipe.seed)
+            data, validation = divide(data, recipe.validation, recipe.seed)
         attach_task(model, data)
         model.any_density = recipe.copies_shown[1] > 0
         loop = TrainingLoop(

@@ -192,7 +192,7 @@ def magnitude(vectors: ArrayLike) -> Floats:
     return size.astype(np.float64)
 
 
-def carried(name: str, source: Mesh, match: ArrayLike) -> Colours:
+def match_colours(name: str, source: Mesh, match: ArrayLike) -> Colours:
     """Return a colouring of a mesh by the positions on the source mesh to which a vertex map leads.
 
     Parameters

@@ -164,7 +164,9 @@ def _headline(run: Run) -> str:
     main, *_ = run.metrics
     cards = "".join(_card(run, key, main=key == main) for key in run.metrics)
     notes = "".join(note(text) for text in remarks(run))
-    return section("Results", f'<div class="cards">{cards}</div>{notes}{_published(run)}', _measured_on(run))
+    return section(
+        "Results", f'<div class="cards">{cards}</div>{notes}{_published_results(run)}', _measured_on(run)
+    )
 
 
 def _card(run: Run, key: str, *, main: bool) -> str:
@@ -191,7 +193,7 @@ def _measured_on(run: Run) -> str:
     return f"{amount} Below a number: {' and '.join(below)}." if amount and below else amount
 
 
-def _published(run: Run) -> str:
+def _published_results(run: Run) -> str:
     benchmark = run.benchmark
     if benchmark is None:
         return ""
@@ -437,7 +439,7 @@ def _every_shape(run: Run) -> str:
             for shape in shapes
         ]
     one, several = f"The {run.evaluation.unit}", f"All {count(len(shapes), run.evaluation.unit)}, worst first"
-    return _folded(one if len(shapes) == 1 else several, table(header, rows))
+    return _details(one if len(shapes) == 1 else several, table(header, rows))
 
 
 def _cell(metric: Metric, value: object) -> str:
@@ -453,7 +455,7 @@ def _settings(run: Run) -> str:
     if not run.settings:
         return ""
     rows = [[key, value] for key, value in run.settings.items()]
-    return _folded("Settings", table(["setting", "value"], rows))
+    return _details("Settings", table(["setting", "value"], rows))
 
 
 def _settings_that_differ(groups: Sequence[RunGroup]) -> str:
@@ -476,7 +478,7 @@ def _settings_that_differ(groups: Sequence[RunGroup]) -> str:
 # --- pieces of HTML
 
 
-def _folded(title: str, inside: str) -> str:
+def _details(title: str, inside: str) -> str:
     head = f"<summary>{escape(title)}</summary>"
     return f'<details class="long">{head}<div class="scroll">{inside}</div></details>'
 

@@ -74,7 +74,7 @@ def colouring(
         case "places":
             if template is None:
                 raise ValueError(f"{name!r} names vertices of a template; give that mesh, too")
-            return pan.carried(name, template, array)
+            return pan.match_colours(name, template, array)
         case "field":
             vectors = np.iscomplexobj(array) or array.ndim == 2
             arrows = pan.field_arrows(mesh, array) if vectors and mesh is not None else None
@@ -107,7 +107,7 @@ def template_panels(template: Mesh | None, values: Iterable[VertexValues]) -> li
     name = next((own.name for own in values if own.kind == "places"), None)
     if template is None or name is None:
         return []
-    places = pan.carried(name, template, np.arange(len(template.vertices)))
+    places = pan.match_colours(name, template, np.arange(len(template.vertices)))
     return [pan.Panel(mesh=template, title="Template", colourings=[places])]
 
 

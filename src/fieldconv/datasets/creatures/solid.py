@@ -15,7 +15,7 @@ from fieldconv._arrays import Floats, Ints
 from fieldconv._compiled import kernel
 from fieldconv.datasets.creatures.skeleton import Skeleton
 from fieldconv.geometry.damage.lattice import cut_cells, lattice_mesh
-from fieldconv.geometry.mesh.topology import components, renumbered
+from fieldconv.geometry.mesh.topology import components, renumber
 
 BLOCK = 4  # lattice cells along the side of a block; blocks away from the surface are skipped
 
@@ -229,5 +229,5 @@ def lattice_surface(solid: Solid, cell: float, turn: Floats, shift: Floats) -> t
     lattice, faces, _ = lattice_mesh(edges, height, blocks[1] * BLOCK + 1, blocks[2] * BLOCK + 1)
     points = origin + cell * lattice @ turn.T
     component = components(len(points), faces)
-    keep, faces = renumbered(faces[component[faces[:, 0]] == np.bincount(component).argmax()])
+    keep, faces = renumber(faces[component[faces[:, 0]] == np.bincount(component).argmax()])
     return points[keep], faces

@@ -193,7 +193,7 @@ def fill_holes(mesh: Mesh) -> Damaged:
     [1.0, 1.0, 0.0]
     """
     count = len(mesh.vertices)
-    faces, rim = topology.capped(count, topology.manifold_part(count, mesh.faces))
+    faces, rim = topology.cap_rims(count, topology.manifold_part(count, mesh.faces))
     apex, beside = rim.T
     weight = np.concatenate([np.ones(count), 1 / np.bincount(apex)[apex]])
     row, column = np.append(np.arange(count), apex), np.append(np.arange(count), beside)
@@ -430,7 +430,7 @@ def _without(mesh: Mesh, gone: Bools, pieces: float) -> Damaged:
     large = size >= min(pieces * len(faces), size.max())
     if pieces >= 1:
         large = np.arange(len(size)) == size.argmax()
-    keep, faces = topology.renumbered(faces[large[component]])
+    keep, faces = topology.renumber(faces[large[component]])
     return Damaged(Mesh(mesh.vertices[keep], faces, mesh.name), _rows(mesh, keep))
 
 

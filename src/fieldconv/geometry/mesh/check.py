@@ -80,7 +80,7 @@ class MeshReport:
         phrases = []
         for key, (*nouns, after) in _DEFECTS.items():
             if counts[key]:
-                phrases.append(counted(counts[key], *nouns) + after)
+                phrases.append(count_noun(counts[key], *nouns) + after)
         if not self.orientable:
             phrases.append("not orientable")
         if self.inside_out:
@@ -90,11 +90,11 @@ class MeshReport:
     def __str__(self) -> str:
         loops = "closed (no boundary)"
         if self.boundary_loops:
-            edges = counted(len(self.boundary_edges), "edge")
-            loops = f"{counted(self.boundary_loops, 'boundary loop')} ({edges})"
-        size = f"{counted(self.vertices, 'vertex', 'vertices')}, {counted(self.faces, 'face')}"
+            edges = count_noun(len(self.boundary_edges), "edge")
+            loops = f"{count_noun(self.boundary_loops, 'boundary loop')} ({edges})"
+        size = f"{count_noun(self.vertices, 'vertex', 'vertices')}, {count_noun(self.faces, 'face')}"
         problems = self.problems or ["no problems found"]
-        return "\n".join([size, counted(self.components, "component"), loops, *problems])
+        return "\n".join([size, count_noun(self.components, "component"), loops, *problems])
 
 
 _DEFECTS = {  # singular, perhaps plural, and what follows
@@ -109,12 +109,12 @@ _DEFECTS = {  # singular, perhaps plural, and what follows
 }
 
 
-def counted(count: int, singular: str, plural: str = "") -> str:
+def count_noun(count: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun.
 
     Examples
     --------
-    >>> counted(1, "vertex", "vertices"), counted(1200, "face")
+    >>> count_noun(1, "vertex", "vertices"), count_noun(1200, "face")
     ('1 vertex', '1,200 faces')
     """
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
@@ -169,11 +169,11 @@ class Oddities:
     def __str__(self) -> str:
         phrases = []
         if self.without_position:
-            phrases.append(f"{counted(self.without_position, 'vertex', 'vertices')} without a position")
+            phrases.append(f"{count_noun(self.without_position, 'vertex', 'vertices')} without a position")
         if self.without_face:
-            phrases.append(f"{counted(self.without_face, 'vertex', 'vertices')} on no face")
+            phrases.append(f"{count_noun(self.without_face, 'vertex', 'vertices')} on no face")
         if self.components != 1:
-            phrases.append(counted(self.components, "component"))
+            phrases.append(count_noun(self.components, "component"))
         if self.repairs:
             phrases.append(f"repaired: {', '.join(self.repairs)}")
         return "; ".join(phrases)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fieldconv._arrays import Array, Floats, Ints
 from fieldconv._compiled import kernel
-from fieldconv.geometry.mesh.topology import capped
+from fieldconv.geometry.mesh.topology import cap_rims
 from fieldconv.geometry.mesh.triangles import vertex_normals
 
 INSIDE, RIM, APEX = 0, 1, 2  # kinds of vertices
@@ -55,7 +55,7 @@ def make_net(points: Floats, normals: Floats, faces: Ints, room: int) -> Net:
     ([1, 1, 1, 1, 2], [[0, 1, 2], [0, 2, 3]])
     """
     n_points = len(points)
-    faces, rim = capped(n_points, faces)
+    faces, rim = cap_rims(n_points, faces)
     count = int(faces.max(initial=n_points - 1)) + 1
     kind = np.full(count, INSIDE, np.int8)
     kind[rim[:, 1]] = RIM

@@ -70,7 +70,7 @@ def by_position(mesh: Mesh) -> Numbered:
         return Numbered(mesh, every, every, first_face, 0, np.zeros(len(every), bool), 0)
     order = position_order(mesh.validate().vertices, mesh.faces)
     place = _inverse(order)
-    faces, sorting = _ordered(place[mesh.faces], len(order))
+    faces, sorting = _sort_faces(place[mesh.faces], len(order))
     first_face = _first_faces(place, mesh.faces, _inverse(sorting))
     vertices = mesh.vertices[order]
     turn, one_sided = faces_to_turn(vertices, faces)
@@ -170,18 +170,18 @@ def _codes(points: Floats) -> Codes:
 def _surroundings(points: Floats, faces: Ints) -> Codes:
     """(n,) a hash of the positions of each point's neighbours, of their neighbours, and so on."""
     bits = np.ascontiguousarray(points).view(np.uint64)
-    label = _mixed(bits[:, 0] ^ _mixed(bits[:, 1] ^ _mixed(bits[:, 2])))
+    label = _mix_bits(bits[:, 0] ^ _mix_bits(bits[:, 1] ^ _mix_bits(bits[:, 2])))
     for _ in range(NEIGHBOUR_ROUNDS):
-        hashed = _mixed(label)
+        hashed = _mix_bits(label)
         around = np.zeros_like(label)
         for corner in range(3):  # sums of whole numbers do not depend on their order
             pair = hashed[faces[:, (corner + 1) % 3]] + hashed[faces[:, (corner + 2) % 3]]
-            np.add.at(around, faces[:, corner], _mixed(pair))
-        label = _mixed(label + around)
+            np.add.at(around, faces[:, corner], _mix_bits(pair))
+        label = _mix_bits(label + around)
     return label
 
 
-def _mixed(values: Codes) -> Codes:
+def _mix_bits(values: Codes) -> Codes:
     """Return a hash of each number: the final step of splitmix64."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -189,7 +189,7 @@ def _mixed(values: Codes) -> Codes:
     return mixed
 
 
-def _ordered(faces: Ints, count: int) -> tuple[Ints, Ints]:
+def _sort_faces(faces: Ints, count: int) -> tuple[Ints, Ints]:
     """Return the faces, each from its lowest vertex on, sorted by their vertices, and the old number of each.
 
     Their orientation does not change their order.

@@ -44,14 +44,14 @@ class DoubleCover:
 
 def fewest_to_turn(cover: DoubleCover) -> Bools:
     """(F,) whether to turn each face over: as few as possible, so that all neighbours agree."""
-    turn = _fewer_turned(cover)
+    turn = _turn_fewer(cover)
     one_sided = np.flatnonzero(~cover.orientable)
     for first in np.unique(cover.as_is[one_sided], return_index=True)[1]:
         turn |= _to_turn_by_path(cover, int(one_sided[first]))
     return np.asarray(turn)
 
 
-def _fewer_turned(cover: DoubleCover) -> Bools:
+def _turn_fewer(cover: DoubleCover) -> Bools:
     """(F,) whether to turn each face over, in orientable parts."""
     as_is, turned = cover.as_is, cover.turned
     stay = np.bincount(as_is, minlength=int(turned.max()) + 1)  # faces that stay if this copy is chosen
@@ -82,7 +82,7 @@ def faces_to_turn(vertices: Floats, faces: Ints) -> tuple[Bools, int]:
     edges = FaceEdges(faces[usable], len(vertices))
     cover = DoubleCover.of(edges)
     part = np.unique(np.minimum(cover.as_is, cover.turned), return_inverse=True)[1]
-    turn[usable] = _fewer_turned(cover)
+    turn[usable] = _turn_fewer(cover)
     closed = np.ones(part.max(initial=-1) + 1, dtype=bool)
     closed[part[np.flatnonzero((edges.faces_of != 2)[edges.edge_of]) // 3]] = False
     closed[part[~cover.orientable]] = False

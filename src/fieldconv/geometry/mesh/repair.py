@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fieldconv._arrays import Bools, Floats, Ints
-from fieldconv.geometry.mesh.check import counted
+from fieldconv.geometry.mesh.check import count_noun
 from fieldconv.geometry.mesh.files.common import first_equal, repeats_row
 from fieldconv.geometry.mesh.orientation import DoubleCover, faces_inward, fewest_to_turn
 from fieldconv.geometry.mesh.topology import FaceEdges, components_of, repeats_vertex
@@ -50,7 +50,7 @@ def mend(vertices: Floats, faces: Ints) -> Mended:
         faces, swapped = _flip_flat_faces(vertices, twin[faces])
         tally["swapped the longest edge of {} of no area|face"] += swapped
         tally["dropped {}|degenerate face"] += keep(~degenerate(vertices, faces))
-        pairs = keep(~_folded(faces, n_vertices)) // 2
+        pairs = keep(~_fold(faces, n_vertices)) // 2
         tally["dropped {} folded onto each other|pair of faces|pairs of faces"] += pairs
         tally["dropped {}|duplicate face"] += keep(~repeats_row(np.sort(faces, axis=1)))
         if tally.total() == before:
@@ -81,7 +81,7 @@ def _count(mask: Bools) -> int:
 
 def _plural_text(text: str, count: int) -> str:
     sentence, *nouns = text.split("|")
-    return sentence.format(counted(count, *nouns))
+    return sentence.format(count_noun(count, *nouns))
 
 
 def _twins(vertices: Floats, faces: Ints) -> Ints:
@@ -103,7 +103,7 @@ def _twins(vertices: Floats, faces: Ints) -> Ints:
     return first[label]
 
 
-def _folded(faces: Ints, n_vertices: int) -> Bools:
+def _fold(faces: Ints, n_vertices: int) -> Bools:
     """(F,) whether a face and its only copy stick out of a surface that is whole without them."""
     first = first_equal(np.sort(faces, axis=1))
     copies = np.bincount(first, minlength=len(faces))[first]

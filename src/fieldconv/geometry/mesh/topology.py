@@ -153,15 +153,15 @@ def tidy(count: int, faces: Ints) -> tuple[Ints, Ints]:
     """
     faces = without_pinches(count, faces)
     component = components(count, faces)[faces[:, 0]]
-    return renumbered(faces[component == np.bincount(component).argmax()])
+    return renumber(faces[component == np.bincount(component).argmax()])
 
 
-def renumbered(faces: Ints) -> tuple[Ints, Ints]:
+def renumber(faces: Ints) -> tuple[Ints, Ints]:
     """Return the vertices that faces name, and the faces as indices into these.
 
     Examples
     --------
-    >>> renumbered(np.array([[5, 2, 9]]))[1].tolist()
+    >>> renumber(np.array([[5, 2, 9]]))[1].tolist()
     [[1, 0, 2]]
     """
     keep = np.flatnonzero(np.bincount(faces.ravel()))  # faster than np.unique
@@ -231,14 +231,14 @@ def rims(count: int, faces: Ints) -> tuple[Ints, Ints]:
     return edges, np.unique(label, return_inverse=True)[1].astype(np.int64)
 
 
-def capped(count: int, faces: Ints) -> tuple[Ints, Ints]:
+def cap_rims(count: int, faces: Ints) -> tuple[Ints, Ints]:
     """Return the faces with a cone over every rim, and for each apex, numbered from ``count`` on, its rim.
 
     The second array (k, 2) has rows (apex, vertex of its rim).
 
     Examples
     --------
-    >>> closed, ends = capped(3, np.array([[0, 1, 2]]))
+    >>> closed, ends = cap_rims(3, np.array([[0, 1, 2]]))
     >>> closed.tolist(), ends.tolist()
     ([[0, 1, 2], [1, 0, 3], [2, 1, 3], [0, 2, 3]], [[3, 0], [3, 1], [3, 2]])
     """

@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from fieldconv._arrays import Floats
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import capped, edge_graph, manifold_part, rims
+from fieldconv.geometry.mesh.topology import cap_rims, edge_graph, manifold_part, rims
 
 
 def close_holes(mesh: Mesh) -> Mesh:
@@ -23,7 +23,7 @@ def close_holes(mesh: Mesh) -> Mesh:
     """
     count = len(mesh.vertices)
     whole = manifold_part(count, mesh.faces)
-    closed, ends = capped(count, whole)
+    closed, ends = cap_rims(count, whole)
     cones = closed[len(whole) :]
     low, high = np.sort(np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)]), axis=0)
     key, times = np.unique(low * count + high, return_counts=True)

@@ -70,7 +70,7 @@ def point_cloud_discs(
         raise ValueError(f"Unknown solver {solver!r}: choose 'local' or 'heat'.")
     if not np.isfinite(radius) or radius <= 0:
         raise ValueError(f"The radius must be a positive number, not {radius}.")
-    positions = _checked(points)
+    positions = _check_points(points)
     try:
         heat = potpourri3d.PointCloudHeatSolver(positions)
         frames, _, fitted = heat.get_tangent_frames()
@@ -106,7 +106,7 @@ def triangulate(points: ArrayLike, normals: ArrayLike | None = None) -> Mesh:
     >>> triangulate(flat).area
     49.0
     """
-    positions = _checked(points)
+    positions = _check_points(points)
     try:
         local = potpourri3d.PointCloudLocalTriangulation(positions).get_local_triangulation().reshape(-1, 3)
     except ValueError as error:  # it fails on its own empty result
@@ -163,7 +163,7 @@ def _sides(points: Floats, fitted: Floats, given: ArrayLike | None) -> Floats:
     return side
 
 
-def _checked(points: ArrayLike) -> Floats:
+def _check_points(points: ArrayLike) -> Floats:
     positions = np.ascontiguousarray(points, dtype=np.float64)
     if positions.ndim != 2 or positions.shape[1] != 3 or len(positions) < MIN_POINTS:
         raise MeshError(f"A point cloud must have shape (N, 3) with N ≥ {MIN_POINTS}, not {positions.shape}.")

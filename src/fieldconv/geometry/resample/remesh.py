@@ -16,7 +16,7 @@ from fieldconv._compiled import kernel
 from fieldconv.geometry.mesh import halfedge
 from fieldconv.geometry.mesh.halfedge import APEX, INSIDE, Net
 from fieldconv.geometry.mesh.mesh import Mesh
-from fieldconv.geometry.mesh.topology import manifold_part, renumbered
+from fieldconv.geometry.mesh.topology import manifold_part, renumber
 
 EQUILATERAL = 0.866  # area of a vertex among equal triangles, in edge lengths squared
 MIN_SIZE, MAX_SIZE = 0.15, 4.0  # limits of wanted edge lengths, relative to those of an even mesh
@@ -229,10 +229,10 @@ def remesh(
     >>> len(finer.vertices), bool(np.allclose(origin @ tetrahedron.vertices, finer.vertices))
     (100, True)
     """
-    kept, faces = renumbered(manifold_part(len(mesh.vertices), mesh.faces))
+    kept, faces = renumber(manifold_part(len(mesh.vertices), mesh.faces))
     old = Mesh(mesh.vertices[kept], faces)
     size: Floats = np.ones(len(kept)) if density is None else np.asarray(density, np.float64)[kept]
-    size = _scaled(size, old, vertices)
+    size = _scale(size, old, vertices)
     reference = make_reference(old, size)
 
     room = max(0, 2 * vertices - len(kept)) + vertices // 2
@@ -284,7 +284,7 @@ def remesh(
     return Mesh(points, triangles, mesh.name), origin
 
 
-def _scaled(size: Floats, mesh: Mesh, vertices: int) -> Floats:
+def _scale(size: Floats, mesh: Mesh, vertices: int) -> Floats:
     """Edge lengths in the given proportions, within limits, that give ``vertices`` vertices."""
     even = even_size(mesh, vertices)
     factor = even / float(np.median(size))

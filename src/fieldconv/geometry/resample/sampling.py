@@ -118,7 +118,7 @@ def nearest_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> tuple[Ints, F
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}.")
-    ids = _checked(samples, mesh)
+    ids = _check_samples(samples, mesh)
     # In random order few fronts travel far; in the order of a sweep each would win all that lies ahead.
     order = np.random.default_rng(0).permutation(len(ids))
     index, distance = _nearest(mesh.vertices, *triangles_around(mesh), ids[order], k)
@@ -137,7 +137,7 @@ def sample_areas(mesh: Mesh, samples: ArrayLike) -> Floats:
     >>> sample_areas(strip, [0, 2])
     array([4.5, 4.5])
     """
-    ids = _checked(samples, mesh)
+    ids = _check_samples(samples, mesh)
     owner = _reachable_or_nearest(mesh, ids, nearest_samples(mesh, ids, 1)[0])[:, 0]
     return np.bincount(owner, mesh.vertex_areas, minlength=len(ids)).astype(np.float64)
 
@@ -196,7 +196,7 @@ class NearbySamples(NamedTuple):
 
 def nearby_samples(mesh: Mesh, samples: ArrayLike, k: int = 4) -> NearbySamples:
     """Return the k nearest samples of every vertex and where they lie, for weights of interpolation."""
-    ids = _checked(samples, mesh)
+    ids = _check_samples(samples, mesh)
     reached, distance = nearest_samples(mesh, ids, k)
     index = _reachable_or_nearest(mesh, ids, reached)
     position, transport = _guess_in_space(mesh, ids, index, distance)
@@ -283,7 +283,7 @@ def _reachable_or_nearest(mesh: Mesh, samples: Ints, reached: Ints) -> Ints:
     return np.where(index < 0, index[:, :1], index)
 
 
-def _checked(samples: ArrayLike, mesh: Mesh) -> Ints:
+def _check_samples(samples: ArrayLike, mesh: Mesh) -> Ints:
     ids = vertex_ids(samples, mesh, "samples")
     if len(ids) == 0:
         raise ValueError("Samples must be a list of at least one vertex id.")

@@ -37,7 +37,7 @@ class HarmonicConv(nn.Module):
     summed over input channels, each pair of channels with its own radial profile R, real values at N radii,
     and offset β. Features of order M turn by Mα when the frame turns by α: those of order 0 are invariant,
     those of order 1 tangent vectors. The neighbour's place is seen from p; since the direction of q seen
-    from p is the opposite of the direction of p seen from q, carried to p,
+    from p is the opposite of the direction of p seen from q, match_colours to p,
     :math:`e^{i\theta_{pq}} = -e^{i(\varphi_{pq} + \theta_{qp})}`, both sums are those of
     `fieldconv.ops.disc_sums`.
 
@@ -264,7 +264,7 @@ class HSN(FeatureNetwork):
 def pool(x: Tensor, surface: Surface) -> Tensor:
     """Return (streams, m, C): the mean of streams (streams, n, C) over the samples nearest to coarse ones."""
     parent, count = surface.coarse_parent, len(surface.coarse_sample)
-    carried = _turned(x, surface.coarse_carry.conj())
+    carried = _turn(x, surface.coarse_carry.conj())
     total = x.new_zeros(len(x), count, x.shape[-1]).index_add(1, parent, carried)
     members = torch.bincount(parent, minlength=count).clamp(min=1)
     return total / members[:, None]
@@ -272,10 +272,10 @@ def pool(x: Tensor, surface: Surface) -> Tensor:
 
 def unpool(x: Tensor, surface: Surface) -> Tensor:
     """Return (streams, n, C): at each sample the streams (streams, m, C) of the nearest coarse one."""
-    return _turned(x[:, surface.coarse_parent], surface.coarse_carry)
+    return _turn(x[:, surface.coarse_parent], surface.coarse_carry)
 
 
-def _turned(x: Tensor, turn: Tensor) -> Tensor:
+def _turn(x: Tensor, turn: Tensor) -> Tensor:
     """Streams of order 0, 1, … turned by that many times the given e^{iφ} (n,)."""
     return torch.stack([stream * turn[:, None] ** order for order, stream in enumerate(x)])
 

@@ -188,7 +188,7 @@ def merge(*layers: Layer) -> tuple[dict[str, Any], dict[str, str]]:
 
 def training_layers(task: Task, preset: str, *, smallest_batch: int = 1) -> list[Layer]:
     """Return the training settings of a preset; a step has at least ``smallest_batch`` shapes."""
-    layers = [(name, one.training) for name, one in _inherited(task, preset)]
+    layers = [(name, one.training) for name, one in _inherit(task, preset)]
     if merge(*layers)[0].get("batch", task.Config.batch) < smallest_batch:
         layers.append(("smallest batch of the network", {"batch": smallest_batch}))
     return layers
@@ -214,7 +214,7 @@ def network_layers(
     ``config`` is the class of the network's settings, ``network`` its name if they belong to another one, and
     ``creatures`` the number of vertices of the embedded creatures that are learnt from, if they are.
     """
-    known, inherited = field_types(config), _inherited(task, preset)
+    known, inherited = field_types(config), _inherit(task, preset)
     decided = {"head": task.head} | ({"outputs": task.default_outputs} if task.default_outputs else {})
     layers: list[Layer] = [(f"task {task.name}", decided)]
     layers += [(name, {k: v for k, v in one.surface.items() if k in known}) for name, one in inherited]
@@ -231,10 +231,10 @@ def network_layers(
 
 def surface_values(task: Task, preset: str) -> dict[str, Any]:
     """Return the settings of a preset for preparing meshes."""
-    return merge(*((name, one.surface) for name, one in _inherited(task, preset)))[0]
+    return merge(*((name, one.surface) for name, one in _inherit(task, preset)))[0]
 
 
-def _inherited(task: Task, preset: str) -> list[tuple[str, Preset]]:
+def _inherit(task: Task, preset: str) -> list[tuple[str, Preset]]:
     """Return a preset after those that it extends, each with its name in tables."""
     return [
         (f"preset {one}" if one == preset else f"preset {one}, which {preset} is like", task.preset(one))

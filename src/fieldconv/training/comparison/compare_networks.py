@@ -124,7 +124,7 @@ def compare(
         for name in networks:
             first = next(run for run in planned if run.network_name == name)
             progress.say(f"Preparing the data for {name}, and measuring a step")
-            steps = -(-len(_opened(first, "train")) // first.training.batch)
+            steps = -(-len(_open_parts(first, "train")) // first.training.batch)
             costs[name] = measured_cost(first, out / COSTS / name)
             epoch_seconds[name] = costs[name].step * steps
             progress.step()
@@ -183,7 +183,7 @@ def _run_all(
                     quiet=True,
                     each_epoch=partial(_show_epoch, progress, before, epoch_seconds[run.network_name]),
                 )
-                result = evaluate(model, _opened(run, "test", model), out=folder)
+                result = evaluate(model, _open_parts(run, "test", model), out=folder)
             except TrainingError as error:  # the other runs go on
                 failed[folder.name] = str(error)
                 progress.say(f"{folder.name} failed: {error}")
@@ -215,7 +215,7 @@ def _show_epoch(progress: Progress, before: float, epoch_seconds: float, row: di
     progress.reach(before + row["epoch"] * epoch_seconds)
 
 
-def _opened(settings: RunSettings, part: Split, model: Network | None = None) -> SurfaceDataset:
+def _open_parts(settings: RunSettings, part: Split, model: Network | None = None) -> SurfaceDataset:
     prepared = settings.network.surface_settings if model is None else model.surface_settings()
     return settings.source.open(settings.task, prepared, part, progress=False)
 

@@ -130,7 +130,7 @@ def colours(values: Array, fractions: bool) -> Bytes:
     return result
 
 
-def quoted(word: bytes) -> str:
+def quote(word: bytes) -> str:
     text = word[:30].decode("ascii", errors="replace")
     return repr(text + ("…" if len(word) > 30 else ""))
 
@@ -155,10 +155,10 @@ def vertex_indices(
     return values.astype(np.int64)
 
 
-def declared(word: bytes) -> int:
+def parse_count(word: bytes) -> int:
     """Return a count in a header."""
     if not word.isdigit() or len(word) > 18:
-        raise MeshError(f"{quoted(word)} in the header is not a count; export the file again")
+        raise MeshError(f"{quote(word)} in the header is not a count; export the file again")
     return int(word)
 
 

@@ -11,8 +11,8 @@ from fieldconv.geometry.mesh.files.common import (
     MeshError,
     colours,
     count_up,
-    declared,
     fan,
+    parse_count,
     truncated,
     vertex_indices,
 )
@@ -32,7 +32,7 @@ def read(data: bytes) -> Contents:
     words = Words(data[header.end() :], above=data[: header.end()].count(b"\n"))
     if not len(words.first) or words.lengths[0] < 2:
         raise truncated("counts of vertices and faces")
-    n_vertices, n_faces = declared(words[0]), declared(words[1])
+    n_vertices, n_faces = parse_count(words[0]), parse_count(words[1])
     if len(words.first) - 1 < n_vertices + n_faces:
         raise truncated(f"{n_vertices} vertices and {n_faces} faces")
     of_vertices, of_faces = slice(1, 1 + n_vertices), slice(1 + n_vertices, 1 + n_vertices + n_faces)

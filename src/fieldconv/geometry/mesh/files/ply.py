@@ -14,9 +14,9 @@ from fieldconv.geometry.mesh.files.common import (
     MeshError,
     colours,
     count_up,
-    declared,
     fan,
-    quoted,
+    parse_count,
+    quote,
     truncated,
     vertex_indices,
 )
@@ -118,7 +118,7 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
             case ["format", ("ascii" | "binary_little_endian" | "binary_big_endian") as style, "1.0"]:
                 pass
             case ["element", name, count]:
-                elements.append(_Element(name, declared(count.encode("latin-1"))))
+                elements.append(_Element(name, parse_count(count.encode("latin-1"))))
             case ["property", "list", count_type, item_type, name] if (
                 elements and _TYPES.get(count_type, "f")[0] != "f" and item_type in _TYPES
             ):
@@ -128,7 +128,7 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
             case [] | ["comment" | "obj_info", *_]:
                 pass
             case _:
-                raise MeshError(f"PLY header: cannot read {quoted(line)}; export the file again")
+                raise MeshError(f"PLY header: cannot read {quote(line)}; export the file again")
     if not style:
         raise MeshError("the PLY header has no format line; export the file again")
     if max([len(elements), *(len(element.properties) for element in elements)]) > MAX_PROPERTIES:

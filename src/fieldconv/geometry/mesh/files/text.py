@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from fieldconv._arrays import Array, Floats, Ints
-from fieldconv.geometry.mesh.files.common import MeshError, count_up, quoted
+from fieldconv.geometry.mesh.files.common import MeshError, count_up, quote
 
 
 class Words:
@@ -47,12 +47,12 @@ class Words:
     def numbers(self, first: Ints, lengths: Ints) -> Floats:
         """Numbers of the runs of ``lengths`` words that start at the words ``first``, in order."""
         wanted = np.repeat(first, lengths) + count_up(lengths)
-        values = self._parsed(wanted)
+        values = self._parse(wanted)
         if values is None:
             raise self._not_a_number(wanted)
         return values
 
-    def _parsed(self, wanted: Ints) -> Floats | None:
+    def _parse(self, wanted: Ints) -> Floats | None:
         """Numbers of words in ascending order; None if one of them is no number."""
         if not len(wanted):
             return np.zeros(0)
@@ -75,12 +75,12 @@ class Words:
     def _not_a_number(self, words: Ints) -> MeshError:
         # One by one in the first bad block only.
         for block in np.array_split(words, len(words) // 10_000 + 1):
-            for word in block.tolist() if self._parsed(block) is None else ():
+            for word in block.tolist() if self._parse(block) is None else ():
                 try:
                     float(self[word])
                 except ValueError:
                     return MeshError(
-                        f"line {self.line[word]}: {quoted(self[word])} is not a number; export the file again"
+                        f"line {self.line[word]}: {quote(self[word])} is not a number; export the file again"
                     )
         return MeshError("it has words that are no numbers; export the file again")
 

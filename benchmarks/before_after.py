@@ -24,6 +24,7 @@ STEPS = {
     "segmentation": {"vertices": 1024, "degree": 116, "classes": 8},
     "correspondence": {"vertices": 5000, "degree": 70, "classes": 5000},
 }
+TASKS = ("classification", "segmentation", "correspondence", "matching")
 CASES = [
     "discs, local",
     "discs, front",
@@ -33,6 +34,8 @@ CASES = [
     "ECHO",
     "training step, segmentation",
     "training step, correspondence",
+    *(f"epoch, {task}" for task in TASKS),
+    "predict, million vertices",
 ]
 
 
@@ -59,8 +62,10 @@ def case_makers() -> dict[str, Callable[[], Callable[[], Any]]]:
     import numpy as np
     import torch
 
+    import fieldconv as fc
     import geodesics
     import layers
+    from fieldconv.tasks import task_named
 
     try:
         from fieldconv.geometry import geodesic_discs, heat_kernel_signature
@@ -90,6 +95,15 @@ def case_makers() -> dict[str, Callable[[], Callable[[], Any]]]:
 
         return run
 
+    def epoch(task: str) -> Callable[[], Any]:
+        data = fc.datasets.Creatures(task, meshes=8, species=["quadruped"], progress=False)
+        model = fc.FCNet.for_task(task, classes=task_named(task).outputs(data), preset="quick")
+        return lambda: fc.train(model, data, preset="quick", epochs=1, quiet=True)
+
+    def predict(count: int) -> Callable[[], Any]:
+        mesh, bodies = geodesics.sphere_mesh(count), fc.load("bodies")
+        return lambda: fc.predict(bodies, mesh)
+
     return {
         "discs, local": lambda: discs(4999, 0.05, 4, "local"),
         "discs, front": lambda: discs(10_000, 0.2, 50, "front"),
@@ -97,6 +111,8 @@ def case_makers() -> dict[str, Callable[[], Callable[[], Any]]]:
         **{f"convolution, {k}": lambda v=v: layers.conv_pass(False, **v) for k, v in layers.CONV.items()},
         "ECHO": lambda: layers.echo_pass(False, **layers.VOTES),
         **{f"training step, {k}": lambda k=k, v=v: step(k, **v) for k, v in STEPS.items()},
+        **{f"epoch, {task}": lambda task=task: epoch(task) for task in TASKS},
+        "predict, million vertices": lambda: predict(1_000_000),
     }
 
 
